@@ -1,0 +1,20 @@
+// Package archtest keeps the import graph in shape. It holds tests only.
+//
+// A package stands on a floor, and an import never goes up:
+//
+//	event, and helpers under internal/
+//	source  reorder  eventstore  projection  checkpoint  sinks   contracts, deaf to each other
+//	adapters: the packages below a contract (source/dynamodbstreams, sinks/readmodel, ...)
+//	failure
+//	pipeline
+//	status
+//	config
+//	service
+//	cmd  benchmarks  examples  internal/sim
+//
+// Beside the floors: AWS is known only where placeOf says so, telemetry is open
+// to adapters and to everything from the pipeline upward, and the local engine,
+// a test double, is out of the product's reach.
+//
+// Test files are exempt: a test may stand on whatever it needs.
+package archtest
