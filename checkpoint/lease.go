@@ -1,0 +1,123 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"millrace/source"
+)
+
+// ErrFenced: the row was read again after a refused condition, and it shows
+// that somebody else holds the lease, or that it is not as it was seen.
+var ErrFenced = errors.New("fenced: the lease row is not as it was seen")
+
+// LeaseKey names a lease: one shard of one stream, read by one group.
+type LeaseKey struct {
+	Group string // consumer group
+	Table string
+	Label string // of the stream
+	Shard source.ShardID
+}
+
+// State is what a lease row says of its shard.
+type State uint8
+
+// The states of a shard in its lease row.
+const (
+	WaitingForParent State = iota + 1 // a parent is not finished yet
+	Active                            // it can be read
+	Draining                          // its owner stops reading it
+	Finished                          // read to its end and settled
+)
+
+var states = [...]string{WaitingForParent: "waiting-for-parent", Active: "active", Draining: "draining", Finished: "finished"}
+
+// String returns the state's name as it stands in rows and tables.
+func (s State) String() string {
+	if int(s) < len(states) && states[s] != "" {
+		return states[s]
+	}
+	return "unknown"
+}
+
+// ParseState reads what String wrote.
+func ParseState(text string) (State, bool) {
+	for s, name := range states {
+		if name != "" && name == text {
+			return State(s), true
+		}
+	}
+	return 0, false
+}
+
+// Lease is one row: who reads a shard, and how far the group has come.
+type Lease struct {
+	Key     LeaseKey
+	Parents []source.ShardID
+	State   State
+
+	Owner string // worker id; empty when nobody holds it
+	// Token is drawn anew at each grant and random, so that a row that was
+	// deleted and made again, or a restored table, cannot repeat one.
+	Token string
+	// Heartbeat is drawn anew at each renewal. Others judge expiry by watching
+	// it stand still on their own clock; no two clocks are ever compared.
+	Heartbeat string
+
+	// Checkpoint is where reading goes on: every record before it is settled
+	// for every sink in Sinks. At first it is the pinned start.
+	Checkpoint source.Start
+	// Sinks lists those for which Checkpoint speaks, as name@version, sorted. A
+	// sink that joins later is Unverified: what was settled before it came
+	// never reached it.
+	Sinks      []string
+	Unverified []string
+
+	Children []source.ShardID // written before the row is Finished
+	Asked    string           // the worker that asks for a hand-over
+}
+
+// Free reports whether a worker may take the lease at once.
+func (l Lease) Free() bool { return l.Owner == "" && l.State == Active }
+
+// LeaseStore keeps lease rows. Each method is one conditional write or one
+// read. A refused condition is read again first: when the row shows our own
+// earlier write, whose answer was lost, that is success; otherwise the error
+// is ErrFenced. Implementations are safe for concurrent use.
+type LeaseStore interface {
+	// List returns all rows of a group on a stream, of every label, by a
+	// consistent read.
+	List(ctx context.Context, group, table string) ([]Lease, error)
+	// Create writes the rows that are absent and leaves the others alone. It
+	// may stop half-way; calling it again finishes it.
+	Create(ctx context.Context, absent []Lease) error
+	// Grant takes a lease if its token and heartbeat are still as seen, under
+	// a new token and heartbeat.
+	Grant(ctx context.Context, seen Lease, owner string) (Lease, error)
+	// Write renews a lease that is held: new heartbeat, and the checkpoint,
+	// state, children and sinks as given; an empty owner releases it. The
+	// condition is owner, token and heartbeat as in held; named attributes are
+	// set, never the row; the checkpoint never goes back.
+	Write(ctx context.Context, held Lease) (Lease, error)
+	// Ask requests a hand-over if the token is as seen.
+	Ask(ctx context.Context, seen Lease, by string) error
+}
+
+// Pin is where a group started on one stream label. It is written once,
+// before any lease row, so that a crash between rows cannot pin anew.
+type Pin struct {
+	Group string
+	Table string
+	Label string
+	// Start is TrimHorizon, or AtTime for a group that started at latest or at
+	// a time: the service's own clock less a margin.
+	Start source.Start
+	At    time.Time // when it was written, for showing
+}
+
+// PinStore keeps pins.
+type PinStore interface {
+	// Pin writes the pin if there is none and returns the one that stands.
+	Pin(ctx context.Context, p Pin) (Pin, error)
+}
