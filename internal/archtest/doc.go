@@ -3,7 +3,7 @@
 // A package stands on a floor, and an import never goes up:
 //
 //	event, and helpers under internal/
-//	source  reorder  eventstore  projection  checkpoint  sinks   contracts, deaf to each other
+//	source  reorder  eventstore  projection  checkpoint  sinks   contracts
 //	adapters: the packages below a contract (source/dynamodbstreams, sinks/readmodel, ...)
 //	failure
 //	pipeline
@@ -12,7 +12,8 @@
 //	service
 //	cmd  benchmarks  examples  internal/sim
 //
-// Beside the floors: AWS is known only where placeOf says so, telemetry is open
+// Contracts do not know each other, except that checkpoint knows source: a
+// checkpoint is a place in it. AWS is known only where placeOf says so, telemetry is open
 // to adapters and to everything from the pipeline upward, and the local engine,
 // a test double, is out of the product's reach.
 //
