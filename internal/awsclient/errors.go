@@ -1,0 +1,115 @@
+package awsclient
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"millrace/event"
+)
+
+// throttles are the codes by which DynamoDB, its streams and SQS say "slower"
+// (Developer Guide, "Error handling with DynamoDB"). ThrottlingException is
+// not modelled for streams and must be matched by its code.
+var throttles = []string{
+	"ProvisionedThroughputExceededException", "ThrottlingException", "Throttling", "ThrottledException",
+	"RequestLimitExceeded", "LimitExceededException", "TooManyRequestsException", "RequestThrottled",
+}
+
+// transients are the other codes after which the same call can succeed.
+var transients = []string{
+	"InternalServerError", "InternalFailure", "InternalServerFault", "ServiceUnavailable", "ServiceUnavailableException",
+	"TransactionConflictException", "TransactionInProgressException", "RequestTimeout", "RequestTimeoutException",
+	// Credentials that expire are refreshed by their provider, clocks by NTP.
+	"ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidSignatureException",
+}
+
+// Code returns the service's code for an error, or nothing when no service
+// answered.
+func Code(err error) string {
+	var api smithy.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode()
+	}
+	return ""
+}
+
+// Throttled reports whether the service asked to slow down.
+func Throttled(err error) bool { return slices.Contains(throttles, Code(err)) }
+
+// Unanswered reports whether the call may have taken effect although it
+// failed: no answer came, or one that says nothing about the effect.
+func Unanswered(err error) bool {
+	if err == nil {
+		return false
+	}
+	if status := statusOf(err); status != 0 {
+		return status >= 500
+	}
+	// No answer at all: a cancelled call, a time-out, a broken connection. An
+	// API error without a response does not occur; a refusal before sending
+	// (no credentials, bad parameters) is no lost answer.
+	var api smithy.APIError
+	return !errors.As(err, &api) && !refusedBeforeSending(err)
+}
+
+// statusOf returns the HTTP status of the answer, or 0 when there was none:
+// the SDK wraps a broken connection in a response error without a response.
+func statusOf(err error) int {
+	var answered *smithyhttp.ResponseError
+	if errors.As(err, &answered) && answered.Response != nil && answered.Response.Response != nil {
+		return answered.HTTPStatusCode()
+	}
+	return 0
+}
+
+func refusedBeforeSending(err error) bool {
+	var params smithy.InvalidParamsError
+	var sign *smithy.SerializationError
+	return errors.As(err, &params) || errors.As(err, &sign)
+}
+
+// Classify wraps a call's error with its class; nil stays nil. The chain is
+// kept, so errors.As still finds the service's own type.
+func Classify(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	var classed *event.Error
+	if errors.As(err, &classed) {
+		return &event.Error{Class: classed.Class, Op: op, Err: err}
+	}
+	return &event.Error{Class: classOf(err), Op: op, Err: err, Hint: hintOf(err)}
+}
+
+func classOf(err error) event.Class {
+	code := Code(err)
+	var netErr net.Error
+	switch {
+	case errors.Is(err, context.Canceled):
+		return event.Stopping
+	case Throttled(err), slices.Contains(transients, code):
+		return event.Transient
+	case statusOf(err) >= 500:
+		return event.Transient
+	case code != "":
+		return event.Permanent
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr), Unanswered(err):
+		return event.Transient
+	}
+	return event.Permanent
+}
+
+func hintOf(err error) string {
+	switch Code(err) {
+	case "AccessDeniedException", "UnrecognizedClientException":
+		return "check the task's role and its permissions"
+	case "ResourceNotFoundException":
+		return "check the table's name, the Region and the endpoint"
+	}
+	return ""
+}
