@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"errors"
 	"slices"
 
 	"millrace/event"
@@ -172,6 +173,9 @@ func combine(a, b event.Value, operation func(x, y decimal.Decimal) (decimal.Dec
 		return nil, err
 	}
 	sum, err := operation(x, y)
+	if errors.Is(err, decimal.ErrDigits) {
+		err = decimal.ErrOverflow // how the service words a sum of too many digits
+	}
 	if err != nil {
 		return nil, &Error{Message: err.Error()}
 	}

@@ -115,8 +115,8 @@ func textOf(o operand) (string, bool) {
 }
 
 // size returns a value's size as a number, or nil for a type that has none.
-// That of a text is its length in UTF-8 bytes, the size by which DynamoDB
-// counts text everywhere.
+// That of a text is its length in UTF-8 bytes (Developer Guide, "Using the
+// SIZE function with PartiQL", which describes the same function).
 func size(v event.Value) event.Value {
 	n := 0
 	switch v := v.(type) {

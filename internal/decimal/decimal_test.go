@@ -1,0 +1,195 @@
+package decimal
+
+import (
+	"bytes"
+	"errors"
+	"math/big"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestParseNormalisesSpelling(t *testing.T) {
+	nines := strings.Repeat("9", MaxDigits)
+	for text, want := range map[string]string{
+		"0": "0", "-0": "0", "+0.000": "0", "0e1000": "0", "00": "0", "-0e-999999999999": "0",
+		"1.50": "1.5", "1e2": "100", "1E+2": "100", "100": "100", "+3": "3", "0001.23": "1.23", ".123": "0.123", "5.": "5",
+		"-7.1234": "-7.1234", "-17e5": "-1700000", "-17.4E1": "-174", "12e-1": "1.2", "0.1e1": "1", "1200e-2": "12",
+		"9007199254740993":         "9007199254740993",
+		nines:                      nines,
+		"0.00" + nines:             "0.00" + nines,
+		nines + "000":              nines + "000",
+		"1E-130":                   "0." + strings.Repeat("0", 129) + "1",
+		"-1E-130":                  "-0." + strings.Repeat("0", 129) + "1",
+		"1E125":                    "1" + strings.Repeat("0", 125),
+		"9." + nines[1:] + "E+125": nines + strings.Repeat("0", 88),
+		"0.00001E130":              "1" + strings.Repeat("0", 125),
+		"10000E-134":               "0." + strings.Repeat("0", 129) + "1",
+	} {
+		got, err := Parse(text)
+		if err != nil || got.String() != want {
+			t.Errorf("Parse(%s) is %v, %v; want %s", text, got, err, want)
+		}
+	}
+}
+
+func TestParseRefuses(t *testing.T) {
+	for text, want := range map[string]error{
+		"1E126": ErrOverflow, "-1E126": ErrOverflow, "11e125": ErrOverflow, "1e100000000000000000000": ErrOverflow,
+		"1E-131": ErrUnderflow, "0.9e-130": ErrUnderflow, "-1e-99999999999999999999": ErrUnderflow,
+		strings.Repeat("1", 39): ErrDigits, "3.14159265358979323846264338327950288419": ErrDigits,
+		"314159265358979323846264338327950288419e30": ErrDigits,
+		"": Error("The parameter cannot be converted to a numeric value"),
+	} {
+		if got, err := Parse(text); !errors.Is(err, want) {
+			t.Errorf("Parse(%q) is %v, %v; want error %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{
+		"NaN", "Infinity", "-Infinity", "dog", "-dog", " 1", "1 ", ".", "-", "+", "e5", ".e5", "1e", "1e+", "1.2.3",
+		"1e2e3", "1e2.5", "--1", "+-1", "0x10", "1_000", "1,5", "１",
+	} {
+		want := Error("The parameter cannot be converted to a numeric value: " + text)
+		if got, err := Parse(text); !errors.Is(err, want) {
+			t.Errorf("Parse(%q) is %v, %v; want error %v", text, got, err, want)
+		}
+	}
+}
+
+func TestSumsAreExact(t *testing.T) {
+	nines := strings.Repeat("9", MaxDigits)
+	for _, c := range []struct {
+		a, b string
+		want string
+		err  error
+	}{
+		{a: "0.1", b: "0.2", want: "0.3"},
+		{a: "9007199254740993", b: "1", want: "9007199254740994"},
+		{a: "1", b: "10000000000000000000000", want: "10000000000000000000001"},
+		{a: "1.5", b: "-1.5", want: "0"},
+		{a: "0", b: "1E-130", want: "0." + strings.Repeat("0", 129) + "1"},
+		{a: "1E125", b: "0", want: "1" + strings.Repeat("0", 125)},
+		{a: nines, b: "1", want: "1" + strings.Repeat("0", MaxDigits)},
+		{a: "1E50", b: "-1", err: ErrDigits},
+		{a: "1E125", b: "1E-130", err: ErrDigits},
+		{a: "9E125", b: "9E125", err: ErrOverflow},
+		{a: "1.1E-130", b: "-1E-130", err: ErrUnderflow},
+	} {
+		got, err := parse(t, c.a).Add(parse(t, c.b))
+		if !errors.Is(err, c.err) || err == nil && got.String() != c.want {
+			t.Errorf("%s + %s is %v, %v; want %s, %v", c.a, c.b, got, err, c.want, c.err)
+		}
+	}
+}
+
+// anyDecimal draws numbers of all sizes, with enough small exponents that sums
+// often fit.
+func anyDecimal() *rapid.Generator[Decimal] {
+	return rapid.Custom(func(t *rapid.T) Decimal {
+		digits := rapid.StringMatching(`[0-9]{1,38}`).Draw(t, "digits")
+		exponent := rapid.OneOf(rapid.IntRange(-12, 12), rapid.IntRange(MinExponent, MaxExponent), rapid.Just(MaxExponent),
+			rapid.Just(MinExponent)).Draw(t, "exponent")
+		significant := strings.TrimLeft(digits, "0")
+		d, err := build(rapid.Bool().Draw(t, "negative"), significant, exponent)
+		if err != nil {
+			t.Fatalf("building %s at %d: %v", digits, exponent, err)
+		}
+		return d
+	})
+}
+
+func rat(t *rapid.T, d Decimal) *big.Rat {
+	r, ok := new(big.Rat).SetString(d.String())
+	if !ok {
+		t.Fatalf("%v is no number", d)
+	}
+	return r
+}
+
+func TestStringParsesBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := anyDecimal().Draw(t, "d")
+		back, err := Parse(d.String())
+		if err != nil || back != d {
+			t.Fatalf("%#v came back as %#v, %v", d, back, err)
+		}
+	})
+}
+
+func TestParseAgreesWithRat(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`[+-]?[0-9]{1,12}(\.[0-9]{0,12})?([eE][+-]?[0-9]{1,2})?`).Draw(t, "text")
+		want, ok := new(big.Rat).SetString(text)
+		if !ok {
+			t.Skip("not a number to big.Rat")
+		}
+		d, err := Parse(text)
+		if err != nil || rat(t, d).Cmp(want) != 0 {
+			t.Fatalf("Parse(%s) is %v, %v; want %v", text, d, err, want)
+		}
+	})
+}
+
+func TestOrderAndSumsAgreeWithRat(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := anyDecimal().Draw(t, "a"), anyDecimal().Draw(t, "b")
+		x, y := rat(t, a), rat(t, b)
+		if a.Cmp(b) != x.Cmp(y) || a.Sign() != x.Sign() {
+			t.Fatalf("Cmp(%v, %v) is %d, Sign is %d", a, b, a.Cmp(b), a.Sign())
+		}
+		for name, c := range map[string]struct {
+			operation func(Decimal) (Decimal, error)
+			want      *big.Rat
+		}{"sum": {a.Add, new(big.Rat).Add(x, y)}, "difference": {a.Sub, new(big.Rat).Sub(x, y)}} {
+			got, err := c.operation(b)
+			exact, exactErr := Parse(c.want.FloatString(200))
+			switch {
+			case err == nil && rat(t, got).Cmp(c.want) != 0:
+				t.Fatalf("%s of %v and %v is %v", name, a, b, got)
+			case !errors.Is(err, exactErr) || exact != got:
+				t.Fatalf("%s of %v and %v is %v, %v; want %v, %v", name, a, b, got, err, exact, exactErr)
+			}
+		}
+	})
+}
+
+func TestSortableKeepsOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := anyDecimal().Draw(t, "a"), anyDecimal().Draw(t, "b")
+		x, y := a.AppendSortable(nil), b.AppendSortable([]byte("kept"))[len("kept"):]
+		if bytes.Compare(x, y) != a.Cmp(b) {
+			t.Fatalf("keys %x and %x do not order as %v and %v", x, y, a, b)
+		}
+		if a != b && bytes.HasPrefix(x, y) {
+			t.Fatalf("the key of %v begins with that of %v", a, b)
+		}
+		if len(x) > 22 {
+			t.Fatalf("the key of %v has %d bytes", a, len(x))
+		}
+	})
+}
+
+func parse(t *testing.T, text string) Decimal {
+	t.Helper()
+	d, err := Parse(text)
+	if err != nil {
+		t.Fatalf("Parse(%s): %v", text, err)
+	}
+	return d
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"0", "-1.5e3", "1E-130", ".5", "9e125", "1e-9999999999"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, err := Parse(text)
+		if err != nil {
+			return
+		}
+		if back, err := Parse(d.String()); err != nil || back != d {
+			t.Fatalf("%q is %v, which reads as %v, %v", text, d, back, err)
+		}
+	})
+}
