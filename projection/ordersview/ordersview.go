@@ -1,0 +1,150 @@
+package ordersview
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"millrace/event"
+	"millrace/internal/decimal"
+	"millrace/projection"
+)
+
+// The event types of an order and, behind each, its attributes.
+const (
+	OrderPlaced    = "OrderPlaced"    // customer (text), amount (number)
+	ItemAdded      = "ItemAdded"      // amount (number)
+	OrderPaid      = "OrderPaid"      //
+	OrderShipped   = "OrderShipped"   //
+	OrderCancelled = "OrderCancelled" //
+)
+
+// The attributes of the read model.
+const (
+	Status   = "status"   // placed, paid, shipped or cancelled
+	Customer = "customer" // as text
+	Total    = "total"    // the sum of all amounts, exact
+	Events   = "events"   // how many events the order has had
+	Digest   = "digest"   // hex; see record
+)
+
+// order is the state of one order.
+type order struct {
+	status   string
+	customer string
+	total    decimal.Decimal
+	events   uint64
+	digest   string
+}
+
+// Projection is the fold. An order's events may come in any sequence that the
+// shop allows; what matters here is that each comes once and in order, which
+// the digest shows.
+func Projection() (projection.Projection, error) {
+	business := projection.On[order]{
+		OrderPlaced:    place,
+		ItemAdded:      add,
+		OrderPaid:      become("paid"),
+		OrderShipped:   become("shipped"),
+		OrderCancelled: become("cancelled"),
+	}
+	return projection.New(projection.Fold[order]{
+		Apply: func(o order, e event.Event) (order, error) {
+			next, err := business.Apply(o, e)
+			if err != nil {
+				return o, err
+			}
+			return record(next, e)
+		},
+		Encode: encode,
+		Decode: decode,
+	})
+}
+
+// record counts the event and hashes it into the digest of those before it: an
+// event that is doubled, missing or out of place changes every digest after it.
+func record(o order, e event.Event) (order, error) {
+	kind, err := e.Type()
+	if err != nil {
+		return o, err
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s|%d|%s", o.digest, e.Version, kind))
+	o.events++
+	o.digest = hex.EncodeToString(sum[:8])
+	return o, nil
+}
+
+func place(o order, e event.Event) (order, error) {
+	customer, err := e.Image.Get("customer")
+	if err != nil {
+		return o, err
+	}
+	text, ok := customer.(event.String)
+	if !ok {
+		return o, errNoCustomer
+	}
+	o.customer, o.status = string(text), "placed"
+	return add(o, e)
+}
+
+func become(status string) func(order, event.Event) (order, error) {
+	return func(o order, _ event.Event) (order, error) {
+		o.status = status
+		return o, nil
+	}
+}
+
+func add(o order, e event.Event) (order, error) {
+	amount, err := e.Image.Get("amount")
+	if err != nil {
+		return o, err
+	}
+	number, ok := amount.(event.Number)
+	if !ok {
+		return o, errNoAmount
+	}
+	value, err := decimal.Parse(string(number))
+	if err != nil {
+		return o, fmt.Errorf("reading the amount: %w", err)
+	}
+	if o.total, err = o.total.Add(value); err != nil {
+		return o, fmt.Errorf("adding the amount: %w", err)
+	}
+	return o, nil
+}
+
+func encode(o order) (event.Item, error) {
+	return event.Item{
+		Status:   event.String(o.status),
+		Customer: event.String(o.customer),
+		Total:    event.Number(o.total.String()),
+		Events:   event.Number(strconv.FormatUint(o.events, 10)),
+		Digest:   event.String(o.digest),
+	}, nil
+}
+
+// decode reads what encode wrote; what is not there is zero.
+func decode(item event.Item) (o order, err error) {
+	status, _ := item[Status].(event.String)
+	customer, _ := item[Customer].(event.String)
+	digest, _ := item[Digest].(event.String)
+	o.status, o.customer, o.digest = string(status), string(customer), string(digest)
+	if total, ok := item[Total].(event.Number); ok {
+		if o.total, err = decimal.Parse(string(total)); err != nil {
+			return o, fmt.Errorf("reading %s: %w", Total, err)
+		}
+	}
+	if events, ok := item[Events].(event.Number); ok {
+		if o.events, err = strconv.ParseUint(string(events), 10, 64); err != nil {
+			return o, fmt.Errorf("reading %s: %w", Events, err)
+		}
+	}
+	return o, nil
+}
+
+var (
+	errNoCustomer = errors.New("attribute customer must be text")
+	errNoAmount   = errors.New("attribute amount must be a number")
+)

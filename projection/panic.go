@@ -1,0 +1,67 @@
+package projection
+
+import (
+	"fmt"
+	"path"
+	"runtime"
+	"strings"
+)
+
+// maxFrames is how deep a panic's trace goes: enough to find the place, and
+// little enough for a letter.
+const maxFrames = 16
+
+// Panic is a panic of a fold, turned into an error of the event that met it.
+// An exhausted memory and concurrent writes to a map cannot be caught.
+type Panic struct {
+	Value any
+	// Frames are the calls that led there, innermost first, each a function
+	// with its file and line. The first is the fold's own: it names the panic
+	// whatever its text says.
+	Frames []string
+}
+
+// Error tells the panic's value and place.
+func (p *Panic) Error() string {
+	return fmt.Sprintf("panic: %v, in %s", p.Value, p.Frames[0])
+}
+
+// Unwrap returns the panic's value when it is an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// catch makes an error of a panic. It must be deferred itself: only then does
+// recover see the panic.
+func catch(err *error) {
+	if value := recover(); value != nil {
+		*err = &Panic{Value: value, Frames: frames()}
+	}
+}
+
+// frames lists the calls below the panic. The runtime's own at the top (a nil
+// map's write, an index out of range) would make all panics look alike.
+func frames() []string {
+	pcs := make([]uintptr, 64)
+	walk := runtime.CallersFrames(pcs[:runtime.Callers(1, pcs)])
+	var found []string
+	panicked := false
+	for len(found) < maxFrames {
+		frame, more := walk.Next()
+		inRuntime := strings.HasPrefix(frame.Function, "runtime.")
+		switch {
+		case frame.Function == "runtime.gopanic":
+			panicked = true
+		case panicked && (!inRuntime || len(found) > 0):
+			found = append(found, fmt.Sprintf("%s (%s:%d)", frame.Function, path.Base(frame.File), frame.Line))
+		}
+		if !more {
+			break
+		}
+	}
+	if len(found) == 0 {
+		return []string{"an unknown place"}
+	}
+	return found
+}
