@@ -21,7 +21,9 @@ type (
 	deletion struct{ members event.Value }
 )
 
-func (a set) apply(_ event.Value, item event.Item) (event.Value, error) { return evaluate(a.value, item) }
+func (a set) apply(_ event.Value, item event.Item) (event.Value, error) {
+	return evaluate(a.value, item)
+}
 
 func (remove) apply(event.Value, event.Item) (event.Value, error) { return nil, nil }
 

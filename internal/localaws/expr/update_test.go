@@ -68,7 +68,7 @@ func TestUpdates(t *testing.T) {
 		"ADD a :1 SET d = a": {"a": event.Number("2"), "d": event.Number("1")},
 		// documents
 		"SET m.y = :s":                             {"m": event.Map{"y": event.String("new"), "inside": event.Map{"l": numbers("1", "2")}}},
-		"SET m.new = :1":                           {"m": event.Map{"y": event.Number("5"), "new": event.Number("1"), "inside": event.Map{"l": numbers("1", "2")}}},
+		"SET m.fresh = :1":                         {"m": event.Map{"y": event.Number("5"), "fresh": event.Number("1"), "inside": event.Map{"l": numbers("1", "2")}}},
 		"SET m.inside.l[1] = m.y":                  {"m": event.Map{"y": event.Number("5"), "inside": event.Map{"l": numbers("1", "5")}}},
 		"REMOVE m.y":                               {"m": event.Map{"inside": event.Map{"l": numbers("1", "2")}}},
 		"REMOVE m.absent, absent, l[77]":           {},
