@@ -130,7 +130,7 @@ func (f *fakeStream) Iterator(_ context.Context, id ShardID, from Start) (Iterat
 			number++
 		}
 	case AtTime:
-		number = int(from.Time.Sub(epoch) / time.Second)
+		number = max(f.trimmed, int(from.Time.Sub(epoch)/time.Second))
 	case TrimHorizon:
 		number = f.trimmed
 	case Latest:
@@ -156,9 +156,12 @@ func (f *fakeStream) Read(_ context.Context, it Iterator, limit int) (Page, erro
 	if f.lifetime > 0 && f.count("read")-made > f.lifetime {
 		return Page{}, fmt.Errorf("fake: %w", ErrIteratorExpired)
 	}
+	if from < f.trimmed {
+		return Page{}, fmt.Errorf("fake: %w", ErrTrimmed)
+	}
 	var page Page
 	for i, n := range s.records {
-		if n < from || n < f.trimmed {
+		if n < from {
 			continue
 		}
 		if len(page.Records) == min(limit, f.perPage) {
