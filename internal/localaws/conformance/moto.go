@@ -1,0 +1,3 @@
+package conformance
+
+func KnownMoto() map[string]string { return nil }
