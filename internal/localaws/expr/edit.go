@@ -11,41 +11,43 @@ import (
 // Result is what an update made of an item.
 type Result struct {
 	// Item is the item after the update; it shares values with the old one.
+	// It is nil where there was no item and the update set nothing, as REMOVE
+	// alone creates none.
 	Item event.Item
-	// UpdatedOld and UpdatedNew are the touched paths as they were and as
-	// they are, nested as in the item, for ReturnValues UPDATED_OLD and
-	// UPDATED_NEW. What was absent, or is now, is left out.
+	// UpdatedOld and UpdatedNew are what the touched paths lead to before and
+	// after, nested as in the item, for ReturnValues UPDATED_OLD and
+	// UPDATED_NEW. As in DynamoDB the paths are taken literally both times: an
+	// element appended by an index beyond the end is not in UpdatedNew, and
+	// the element that moved to a removed one's index is.
 	UpdatedOld, UpdatedNew event.Item
 }
 
 // Apply returns the item after the update and leaves the given one alone; nil
-// stands for an item that does not exist. Every value is computed from the
-// item as it was before, and every list index means the list as it was before.
-// The errors, all *Error, are those that depend on the item: types that do not
-// fit, attributes and paths that are missing, numbers out of range, documents
-// too deep. The result's size is not checked.
+// stands for an item that does not exist, and then the result lacks its key.
+// Every value is computed from the item as it was before, and every list index
+// means the list as it was before. The errors, all *Error, are those that
+// depend on the item: types that do not fit, attributes and paths that are
+// missing, numbers out of range, documents too deep. The result's size is not
+// checked.
 func (u *Update) Apply(item event.Item) (Result, error) {
+	edits := u.edits
 	if item == nil {
-		item = event.Item{}
+		edits = u.writes // REMOVE of any path is no error here
 	}
-	c, err := u.root.apply(event.Map(item), item)
+	v, err := edits.applyToMap(event.Map(item), item)
 	if err != nil {
 		return Result{}, err
 	}
-	made := Result{Item: asItem(c.after), UpdatedOld: asItem(c.oldPart), UpdatedNew: asItem(c.newPart)}
-	for name := range made.UpdatedNew {
-		if !shallow(made.Item[name], 0) {
+	if item == nil && len(v) == 0 {
+		return Result{}, nil
+	}
+	after := event.Item(v)
+	for s := range edits.children {
+		if !shallow(after[s.name], 0) {
 			return Result{}, errorf(tooDeep)
 		}
 	}
-	return made, nil
-}
-
-func asItem(v event.Value) event.Item {
-	if m, ok := v.(event.Map); ok {
-		return event.Item(m)
-	}
-	return event.Item{}
+	return Result{Item: after, UpdatedOld: u.touched.Apply(item), UpdatedNew: u.touched.Apply(after)}, nil
 }
 
 // edit is all of an update's actions with the common beginnings of their paths
@@ -56,28 +58,25 @@ type edit struct {
 	action   action
 }
 
-func (n *edit) child(s step) *edit {
-	if n.children == nil {
-		n.children = make(map[step]*edit)
+func (n *edit) place(a placedAction) {
+	for _, s := range a.at {
+		if n.children == nil {
+			n.children = make(map[step]*edit)
+		}
+		if n.children[s] == nil {
+			n.children[s] = &edit{}
+		}
+		n = n.children[s]
 	}
-	c, ok := n.children[s]
-	if !ok {
-		c = &edit{}
-		n.children[s] = c
-	}
-	return c
+	n.action = a.action
 }
 
-// change is one place of a document after an edit, and the touched parts of it
-// before and after; nil stands for nothing.
-type change struct{ after, oldPart, newPart event.Value }
-
-// apply edits one place of a document. The whole item as it was serves the
-// actions that read other places.
-func (n *edit) apply(before event.Value, item event.Item) (change, error) {
+// apply edits one place of a document and returns what stands there after, nil
+// for nothing. The whole item as it was serves the actions that read other
+// places.
+func (n *edit) apply(before event.Value, item event.Item) (event.Value, error) {
 	if n.action != nil {
-		after, err := n.action.apply(before, item)
-		return change{after: after, oldPart: before, newPart: after}, err
+		return n.action.apply(before, item)
 	}
 	switch before := before.(type) {
 	case event.Map:
@@ -85,83 +84,49 @@ func (n *edit) apply(before event.Value, item event.Item) (change, error) {
 	case event.List:
 		return n.applyToList(before, item)
 	}
-	return change{}, errorf(wrongPath)
+	return nil, errorf(wrongPath)
 }
 
-func (n *edit) applyToMap(before event.Map, item event.Item) (change, error) {
-	after, oldPart, newPart := maps.Clone(before), event.Map{}, event.Map{}
-	if after == nil {
-		after = event.Map{}
-	}
+func (n *edit) applyToMap(before event.Map, item event.Item) (event.Map, error) {
+	after := make(event.Map, len(before)+len(n.children))
+	maps.Copy(after, before)
 	for _, s := range sortedSteps(n.children) {
 		if s.list {
-			return change{}, errorf(wrongPath)
+			return nil, errorf(wrongPath)
 		}
-		c, err := n.children[s].apply(before[s.name], item)
+		v, err := n.children[s].apply(before[s.name], item)
 		if err != nil {
-			return change{}, err
+			return nil, err
 		}
-		put(after, s.name, c.after)
-		put(oldPart, s.name, c.oldPart)
-		put(newPart, s.name, c.newPart)
+		if v == nil {
+			delete(after, s.name)
+		} else {
+			after[s.name] = v
+		}
 	}
-	made := change{after: after}
-	if len(oldPart) > 0 {
-		made.oldPart = oldPart
-	}
-	if len(newPart) > 0 {
-		made.newPart = newPart
-	}
-	return made, nil
-}
-
-func put(m event.Map, name string, v event.Value) {
-	if v == nil {
-		delete(m, name)
-		return
-	}
-	m[name] = v
+	return after, nil
 }
 
 // applyToList edits by the indexes of the old list: elements set beyond its
 // end are appended in the order of their indexes, and removed ones close up
 // only when all is done.
-func (n *edit) applyToList(before event.List, item event.Item) (change, error) {
+func (n *edit) applyToList(before event.List, item event.Item) (event.List, error) {
 	after := slices.Clone(before)
-	var oldPart, newPart event.List
 	for _, s := range sortedSteps(n.children) {
 		if !s.list {
-			return change{}, errorf(wrongPath)
+			return nil, errorf(wrongPath)
 		}
-		c, err := n.children[s].apply(s.of(before), item)
+		v, err := n.children[s].apply(s.of(before), item)
 		if err != nil {
-			return change{}, err
+			return nil, err
 		}
-		switch {
-		case s.index < len(before):
-			after[s.index] = c.after
-		case c.after != nil:
-			after = append(after, c.after)
-		}
-		if c.oldPart != nil {
-			oldPart = append(oldPart, c.oldPart)
-		}
-		if c.newPart != nil {
-			newPart = append(newPart, c.newPart)
+		if s.index < len(before) {
+			after[s.index] = v
+		} else if v != nil {
+			after = append(after, v)
 		}
 	}
-	after = slices.DeleteFunc(after, func(v event.Value) bool { return v == nil })
-	if after == nil {
-		after = event.List{}
-	}
-	made := change{after: after}
-	if oldPart != nil {
-		made.oldPart = oldPart
-	}
-	if newPart != nil {
-		made.newPart = newPart
-	}
-	return made, nil
+	return slices.DeleteFunc(after, func(v event.Value) bool { return v == nil }), nil
 }
 
 // sortedSteps returns the steps by index and name, so that results and the

@@ -56,6 +56,14 @@ func typeOf(o operand) string {
 func (p *parser) checkCall(c *call) {
 	want, ok := p.kind.arity(c.name)
 	if !ok {
+		language, other := "a condition expression", UpdateExpression
+		if p.kind == UpdateExpression {
+			language, other = "an update expression", ConditionExpression
+		}
+		if _, elsewhere := other.arity(c.name); elsewhere {
+			p.report(faultFunction, "The function is not allowed in %s; function: %s", language, c.name)
+			return
+		}
 		p.report(faultFunction, "Invalid function name; function: %s", c.name)
 		return
 	}

@@ -46,6 +46,8 @@ func exercise(t interface {
 		if made, err := u.Apply(item); accept(err) && !event.Equal(made.Item["pk"], item["pk"]) {
 			t.Fatalf("%q changed the key", text)
 		}
+		_, err = u.Apply(nil)
+		accept(err)
 	}
 	if !item.Equal(untouched) {
 		t.Fatalf("%q changed the item it was given", text)

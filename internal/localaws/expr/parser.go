@@ -186,6 +186,9 @@ func (p *parser) path() path {
 			found = append(found, step{index: p.listIndex(), list: true})
 			p.expect("]")
 		default:
+			if len(found) > maxLevels {
+				p.report(faultType, "The document path has too many nesting levels; nesting levels: %d", len(found))
+			}
 			return found
 		}
 	}

@@ -20,6 +20,10 @@ func ParseProjection(text string, p *Placeholders) (*Projection, error) {
 	if err := parser.finish(); err != nil {
 		return nil, err
 	}
+	return newProjection(paths), nil
+}
+
+func newProjection(paths []path) *Projection {
 	root := &selection{}
 	for _, wanted := range paths {
 		node := root
@@ -27,7 +31,7 @@ func ParseProjection(text string, p *Placeholders) (*Projection, error) {
 			node = node.child(s)
 		}
 	}
-	return &Projection{root}, nil
+	return &Projection{root}
 }
 
 // checkOverlap reports the first two paths that cannot stand side by side.

@@ -8,7 +8,11 @@ import (
 
 // Update is a parsed UpdateExpression. It is immutable and safe for concurrent
 // use.
-type Update struct{ root *edit }
+type Update struct {
+	edits   *edit       // everything to do
+	writes  *edit       // the same without REMOVE, for an item that does not exist
+	touched *Projection // the paths of all clauses
+}
 
 // ParseUpdate parses an UpdateExpression for a table with the given key
 // attributes, which it must not touch. Its errors are *Error.
@@ -26,18 +30,17 @@ func ParseUpdate(text string, p *Placeholders, keys []string) (*Update, error) {
 	if err := parser.finish(); err != nil {
 		return nil, err
 	}
-	root := &edit{}
+	u := &Update{edits: &edit{}, writes: &edit{}, touched: newProjection(paths)}
 	for _, e := range edits {
 		if name := e.at[0].name; slices.Contains(keys, name) {
 			return nil, invalid("Cannot update attribute %s. This attribute is part of the key", name)
 		}
-		node := root
-		for _, s := range e.at {
-			node = node.child(s)
+		u.edits.place(e)
+		if e.action != (remove{}) {
+			u.writes.place(e)
 		}
-		node.action = e.action
 	}
-	return &Update{root}, nil
+	return u, nil
 }
 
 // placedAction is what one clause of an update does, and where.

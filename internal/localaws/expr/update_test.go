@@ -127,6 +127,23 @@ func TestUpdateCreatesAnItem(t *testing.T) {
 	}
 }
 
+func TestUpdateWithoutAnItem(t *testing.T) {
+	values := event.Item{":v": event.Number("1"), ":ss": event.StringSet{"a"}}
+	for text, want := range map[string]event.Item{
+		"REMOVE a, b.c, l[0]":    nil,
+		"DELETE a :ss":           nil,
+		"SET a = :v REMOVE b.c":  {"a": event.Number("1")},
+		"ADD a :ss DELETE b :ss": {"a": event.StringSet{"a"}},
+	} {
+		made, err := apply(t, text, nil, nil, values)
+		if err != nil || !made.Item.Equal(want) || (made.Item == nil) != (want == nil) {
+			t.Errorf("%s gave %v, %v; want %v", text, made.Item, err, want)
+		}
+	}
+	_, err := apply(t, "SET b.c = :v", nil, nil, values)
+	checkMessage(t, "SET b.c", err, wrongPath)
+}
+
 func TestUpdatedParts(t *testing.T) {
 	values := event.Item{":v": event.Number("9"), ":ss": event.StringSet{"a"}}
 	item := event.Item{
@@ -134,16 +151,17 @@ func TestUpdatedParts(t *testing.T) {
 		"m": event.Map{"x": event.Number("1"), "y": event.Number("2")},
 	}
 	for text, want := range map[string]struct{ before, after event.Item }{
-		"SET a = :v":                {event.Item{"a": event.Number("1")}, event.Item{"a": event.Number("9")}},
-		"SET c = :v":                {event.Item{}, event.Item{"c": event.Number("9")}},
-		"REMOVE a":                  {event.Item{"a": event.Number("1")}, event.Item{}},
-		"ADD a :v REMOVE b":         {event.Item{"a": event.Number("1"), "b": event.Number("2")}, event.Item{"a": event.Number("10")}},
-		"SET m.x = :v":              {event.Item{"m": event.Map{"x": event.Number("1")}}, event.Item{"m": event.Map{"x": event.Number("9")}}},
-		"REMOVE m.x":                {event.Item{"m": event.Map{"x": event.Number("1")}}, event.Item{}},
-		"SET l[1] = :v":             {event.Item{"l": numbers("1")}, event.Item{"l": numbers("9")}},
-		"SET l[5] = :v REMOVE l[0]": {event.Item{"l": numbers("0")}, event.Item{"l": numbers("9")}},
-		"DELETE ss :ss":             {event.Item{"ss": event.StringSet{"a"}}, event.Item{}},
-		"REMOVE absent":             {event.Item{}, event.Item{}},
+		"SET a = :v":        {event.Item{"a": event.Number("1")}, event.Item{"a": event.Number("9")}},
+		"SET c = :v":        {event.Item{}, event.Item{"c": event.Number("9")}},
+		"REMOVE a":          {event.Item{"a": event.Number("1")}, event.Item{}},
+		"ADD a :v REMOVE b": {event.Item{"a": event.Number("1"), "b": event.Number("2")}, event.Item{"a": event.Number("10")}},
+		"SET m.x = :v":      {event.Item{"m": event.Map{"x": event.Number("1")}}, event.Item{"m": event.Map{"x": event.Number("9")}}},
+		"REMOVE m.x":        {event.Item{"m": event.Map{"x": event.Number("1")}}, event.Item{}},
+		"SET l[1] = :v":     {event.Item{"l": numbers("1")}, event.Item{"l": numbers("9")}},
+		"REMOVE l[1], l[3]": {event.Item{"l": numbers("1")}, event.Item{"l": numbers("2")}}, // what moved there
+		"SET l[5] = :v":     {event.Item{}, event.Item{}},                                   // it went to l[3]
+		"DELETE ss :ss":     {event.Item{"ss": event.StringSet{"a"}}, event.Item{}},
+		"REMOVE absent":     {event.Item{}, event.Item{}},
 	} {
 		used := event.Item{}
 		for key, v := range values {
@@ -191,6 +209,7 @@ func TestUpdateRefusedByTheItem(t *testing.T) {
 		"ADD n :ss":                  wrongOperand,
 		"ADD ss :ns":                 wrongOperand,
 		"ADD l :n":                   wrongOperand,
+		"DELETE l :ss":               wrongOperand,
 		"DELETE n :ss":               wrongOperand,
 		"DELETE ss :ns":              wrongOperand,
 		"SET a.b = :n":               wrongPath,
@@ -223,7 +242,10 @@ func nest(levels int) event.Value {
 
 func TestUpdateErrors(t *testing.T) {
 	const clash = "; must remove or rewrite one of these paths; path one: "
-	values := event.Item{":n": event.Number("1"), ":s": event.String("a"), ":ss": event.StringSet{"a"}, ":l": event.List{}, ":m": event.Map{}}
+	values := event.Item{
+		":n": event.Number("1"), ":s": event.String("a"), ":ss": event.StringSet{"a"}, ":l": event.List{}, ":m": event.Map{},
+		":bin": event.Binary{1}, ":bool": event.Bool(true), ":null": event.Null{},
+	}
 	for text, want := range map[string]string{
 		"":                              "The expression can not be empty;",
 		"SOT a = :n":                    `Syntax error; token: "SOT", near: "SOT a"`,
@@ -252,7 +274,7 @@ func TestUpdateErrors(t *testing.T) {
 		"SET status = :n":               "Attribute name is a reserved keyword; reserved keyword: status",
 		"SET a = :missing":              "An expression attribute value used in expression is not defined; attribute value: :missing",
 		"SET #missing = :n":             "An expression attribute name used in the document path is not defined; attribute name: #missing",
-		"SET a = size(b)":               "Invalid function name; function: size",
+		"SET a = size(b)":               "The function is not allowed in an update expression; function: size",
 		"SET a = IF_NOT_EXISTS(a, :n)":  "Invalid function name; function: IF_NOT_EXISTS",
 		"SET a = if_not_exists(a)":      "Incorrect number of operands for operator or function; operator or function: if_not_exists, number of operands: 1",
 		"SET a = if_not_exists(:n, :n)": "Operator or function requires a document path; operator or function: if_not_exists",
@@ -261,6 +283,10 @@ func TestUpdateErrors(t *testing.T) {
 		"SET a = :l - b":                "Incorrect operand type for operator or function; operator or function: -, operand type: L",
 		"ADD a :s":                      "Incorrect operand type for operator or function; operator: ADD, operand type: STRING",
 		"ADD a :m":                      "Incorrect operand type for operator or function; operator: ADD, operand type: MAP",
+		"ADD a :bin":                    "Incorrect operand type for operator or function; operator: ADD, operand type: BINARY",
+		"ADD a :bool":                   "Incorrect operand type for operator or function; operator: ADD, operand type: BOOLEAN",
+		"DELETE a :null":                "Incorrect operand type for operator or function; operator: DELETE, operand type: NULL",
+		"SET a = b + (c + :n)":          `Syntax error; token: "<EOF>", near: ")"`,
 		"DELETE a :n":                   "Incorrect operand type for operator or function; operator: DELETE, operand type: NUMBER",
 		"DELETE a :l":                   "Incorrect operand type for operator or function; operator: DELETE, operand type: LIST",
 	} {
