@@ -17,7 +17,7 @@ type action interface {
 type (
 	set      struct{ value operand }
 	remove   struct{}
-	add      struct{ value event.Value }
+	add      struct{ amount event.Value }
 	deletion struct{ members event.Value }
 )
 
@@ -31,20 +31,20 @@ func (remove) apply(event.Value, event.Item) (event.Value, error) { return nil, 
 // as the empty set.
 func (a add) apply(before event.Value, _ event.Item) (event.Value, error) {
 	if before == nil {
-		return a.value, nil
+		return a.amount, nil
 	}
-	if before.Tag() != a.value.Tag() {
+	if before.Tag() != a.amount.Tag() {
 		return nil, errorf(wrongOperand)
 	}
 	switch before := before.(type) {
 	case event.Number:
-		return combine(before, a.value, decimal.Decimal.Add)
+		return combine(before, a.amount, decimal.Decimal.Add)
 	case event.StringSet:
-		return union(before, a.value.(event.StringSet)), nil
+		return union(before, a.amount.(event.StringSet)), nil
 	case event.NumberSet:
-		return union(before, a.value.(event.NumberSet)), nil
+		return union(before, a.amount.(event.NumberSet)), nil
 	case event.BinarySet:
-		return fromSet(union(toSet(before), toSet(a.value.(event.BinarySet)))), nil
+		return fromSet(union(toSet(before), toSet(a.amount.(event.BinarySet)))), nil
 	}
 	return nil, errorf(wrongOperand)
 }

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"slices"
 	"strconv"
 
 	"millrace/event"
@@ -157,22 +158,21 @@ func (p *parser) enter() {
 
 func (p *parser) leave() { p.depth-- }
 
-// atKeyword reports whether the next token is a word that structures this kind
-// of expression and so cannot be a name.
-func (p *parser) atKeyword() bool {
-	words := []string{"AND", "OR", "NOT", "BETWEEN", "IN"}
-	switch p.kind {
+// keywords are the words that structure this kind of expression and so cannot
+// be names in it.
+func (k Kind) keywords() []string {
+	switch k {
+	case ConditionExpression, FilterExpression, KeyConditionExpression:
+		return []string{"AND", "OR", "NOT", "BETWEEN", "IN"}
 	case UpdateExpression:
-		words = []string{"SET", "REMOVE", "ADD", "DELETE"}
+		return []string{"SET", "REMOVE", "ADD", "DELETE"}
 	case ProjectionExpression:
-		words = nil
 	}
-	for _, word := range words {
-		if p.peek().keyword(word) {
-			return true
-		}
-	}
-	return false
+	return nil
+}
+
+func (p *parser) atKeyword() bool {
+	return slices.ContainsFunc(p.kind.keywords(), p.peek().keyword)
 }
 
 // path reads a document path.
