@@ -1,0 +1,125 @@
+package localaws
+
+import (
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Services of the engine, as Call.Service and Counters name them.
+const (
+	DynamoDB = "DynamoDB"
+	Streams  = "DynamoDBStreams"
+)
+
+// maxBody is the largest request read: above the services' 16 MB, so that the
+// services' own limits answer first.
+const maxBody = 24 << 20
+
+// Call identifies one call, for latencies and faults.
+type Call struct {
+	Service   string // DynamoDB or Streams
+	Operation string // for example PutItem
+	Table     string // empty where the call names none
+	// Key says what the call is about, whatever the order of its JSON: the
+	// primary key as partition/sort (a Query: the partition key), the keys
+	// of a batch or transaction separated by commas, or the id of a shard.
+	Key  string
+	App  string // the caller's application id
+	N    int    // counts the calls of this App and Operation, from 1
+	Time time.Time
+}
+
+// operation is a decoded request.
+type operation interface {
+	// subject is what the call is about. Faults in the request are left for
+	// run to report.
+	subject(e *Engine) (table, key string)
+	run(e *Engine, c *callContext) (*reply, error)
+}
+
+// callContext is what an operation knows of its caller and of the time.
+type callContext struct {
+	app     string
+	now     time.Time
+	partial bool // a batch is to leave some of its items unprocessed
+	usage   usage
+}
+
+// decode finds the operation that X-Amz-Target names and reads its request.
+func (e *Engine) decode(target string, body []byte) (service, name string, op operation, err error) {
+	prefix, name, _ := strings.Cut(target, ".")
+	switch prefix {
+	case "DynamoDB_20120810":
+		service, op = DynamoDB, tableOperation(name)
+	case "DynamoDBStreams_20120810":
+		service, op = Streams, streamOperation(name)
+	}
+	if op == nil {
+		return service, name, nil, refuse("UnknownOperationException", "The local engine has no operation %q", target)
+	}
+	return service, name, op, decodeRequest(body, op)
+}
+
+func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil || len(body) > maxBody {
+		e.answer(w, nil, refuse("RequestEntityTooLarge", "the request could not be read or is above %d bytes", maxBody))
+		return
+	}
+	service, name, op, err := e.decode(r.Header.Get("X-Amz-Target"), body)
+	call := Call{Service: service, Operation: name, App: e.appOf(r)}
+	call.N = e.tally.begin(call)
+	if err != nil {
+		e.tally.end(call, asAPIError(err).code, usage{})
+		e.answer(w, nil, err)
+		return
+	}
+	if e.options.Latency != nil || e.faults.any() {
+		call.Table, call.Key = op.subject(e)
+	}
+	call.Time = e.now()
+	if e.options.Latency != nil {
+		time.Sleep(e.options.Latency(call))
+		call.Time = e.now()
+	}
+	e.serveWithFaults(w, r, call, op)
+}
+
+// execute lets the call take effect and counts it.
+func (e *Engine) execute(call Call, op operation, partial bool) (*reply, error) {
+	c := &callContext{app: call.App, now: e.now(), partial: partial}
+	out, err := op.run(e, c)
+	result := outcomeOK
+	if err != nil {
+		result = asAPIError(err).code
+	}
+	e.tally.end(call, result, c.usage)
+	return out, err
+}
+
+// answer writes the answer with the engine's time as its Date: callers learn
+// the service's time from it.
+func (e *Engine) answer(w http.ResponseWriter, out *reply, err error) {
+	header := w.Header()
+	header.Set("Content-Type", "application/x-amz-json-1.0")
+	header.Set("Date", e.now().UTC().Format(http.TimeFormat))
+	header.Set("X-Amzn-Requestid", strconv.FormatUint(e.tally.request(e.options.Seed), 36))
+	status := http.StatusOK
+	var body []byte
+	if err != nil {
+		failed := asAPIError(err)
+		status, body = failed.status, failed.body()
+	} else {
+		body = out.bytes()
+	}
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if a, ok := w.(*answer); ok {
+		a.own(body)
+		return
+	}
+	_, _ = w.Write(body) // a caller who is gone needs no answer
+}

@@ -1,0 +1,122 @@
+package localaws
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"millrace/event"
+)
+
+// apiError is an answer that is not the one the caller hoped for. Code is the
+// service's error name without its name space.
+type apiError struct {
+	status  int
+	code    string
+	message string
+	item    *row           // the item a condition failed on, where the caller asked for it
+	reasons []cancellation // of a TransactionCanceledException
+}
+
+// cancellation is why one operation of a transaction did not happen; the code
+// "None" stands for an operation that was not the reason.
+type cancellation struct {
+	code, message string
+	item          *row
+}
+
+func (e *apiError) Error() string { return e.code + ": " + e.message }
+
+func refuse(code, format string, args ...any) *apiError {
+	return &apiError{status: http.StatusBadRequest, code: code, message: fmt.Sprintf(format, args...)}
+}
+
+func invalid(format string, args ...any) *apiError {
+	return refuse("ValidationException", format, args...)
+}
+
+func internalError() *apiError {
+	return &apiError{status: http.StatusInternalServerError, code: "InternalServerError", message: "Internal server error"}
+}
+
+func conditionFailed(found *row) *apiError {
+	e := refuse("ConditionalCheckFailedException", "The conditional request failed")
+	e.item = found
+	return e
+}
+
+func noTable() *apiError {
+	return refuse("ResourceNotFoundException", "Requested resource not found")
+}
+
+// asAPIError turns any error of an operation into an answer. What is not an
+// apiError already is the complaint of a parser about the request.
+func asAPIError(err error) *apiError {
+	var known *apiError
+	if errors.As(err, &known) {
+		return known
+	}
+	return invalid("%s", err.Error())
+}
+
+// body is the error in the services' JSON form.
+func (e *apiError) body() []byte {
+	r := newReply()
+	r.text("__type", "com.amazonaws.dynamodb.v20120810#"+e.code)
+	r.text("message", e.message)
+	if e.item != nil {
+		r.raw("Item", e.item.json)
+	}
+	if e.reasons != nil {
+		// The one shape whose message member is spelled with a capital.
+		r.text("Message", e.message)
+		r.list("CancellationReasons", len(e.reasons), func(i int) {
+			reason := e.reasons[i]
+			r.text("Code", reason.code)
+			if reason.message != "" {
+				r.text("Message", reason.message)
+			}
+			if reason.item != nil {
+				r.raw("Item", reason.item.json)
+			}
+		})
+	}
+	return r.bytes()
+}
+
+// cancelled is the error of a transaction of which at least one operation
+// could not happen.
+func cancelled(reasons []cancellation) *apiError {
+	codes := ""
+	for i, reason := range reasons {
+		if i > 0 {
+			codes += ", "
+		}
+		codes += reason.code
+	}
+	e := refuse("TransactionCanceledException",
+		"Transaction cancelled, please refer cancellation reasons for specific reasons [%s]", codes)
+	e.reasons = reasons
+	return e
+}
+
+// describeKey writes a key's values for messages and for Call.Key.
+func describeKey(values ...event.Value) string {
+	text := ""
+	for i, v := range values {
+		if i > 0 {
+			text += "/"
+		}
+		switch v := v.(type) {
+		case event.String:
+			text += string(v)
+		case event.Number:
+			text += string(v)
+		case event.Binary:
+			text += fmt.Sprintf("%x", []byte(v))
+		default:
+			text += fmt.Sprint(v)
+		}
+	}
+	return text
+}

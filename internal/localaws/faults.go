@@ -1,0 +1,254 @@
+package localaws
+
+import (
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Action is what a fault does to a call.
+type Action int
+
+// The actions. "The caller" is the application whose call was matched.
+const (
+	// Throttle refuses the call without effect, with the error the service
+	// has for it: ProvisionedThroughputExceededException for items,
+	// TransactionCanceledException with ThrottlingError reasons for
+	// transactions, LimitExceededException for GetRecords, ThrottlingException
+	// for the rest.
+	Throttle Action = iota + 1
+	// FailBefore answers InternalServerError (500) without effect.
+	FailBefore
+	// FailAfter answers InternalServerError (500) after the effect.
+	FailAfter
+	// LoseAnswer lets the call take effect and breaks the caller's connection.
+	LoseAnswer
+	// TimeOut has no effect and no answer: the caller waits until its context
+	// ends, or the engine is closed.
+	TimeOut
+	// LandLate breaks the caller's connection at once, or with Hold when its
+	// context ends; the call takes effect after Delay, whatever the caller
+	// does meanwhile.
+	LandLate
+	// Slow delays the effect by Delay; the answer is the ordinary one.
+	Slow
+	// Conflict refuses a write because of another transaction on its item:
+	// TransactionConflictException, or a cancelled transaction with the
+	// reasons TransactionConflict.
+	Conflict
+	// Partial lets a batch leave a part of its items unprocessed; other calls
+	// are not touched.
+	Partial
+)
+
+// Fault is a rule about calls that go wrong. Of several rules that apply to a
+// call the oldest acts.
+type Fault struct {
+	// Match selects calls; nil matches all. It is called outside every lock
+	// and must be safe for concurrent use.
+	Match func(Call) bool
+	Do    Action
+	// After is how many matching calls are let through first.
+	After int
+	// Times is how many calls the fault acts on; 0 for no limit.
+	Times int
+	// Share is the part of the matching calls it acts on, between 0 and 1,
+	// chosen by the seed and the call; 0 for all.
+	Share float64
+	// Delay is the time of LandLate and Slow.
+	Delay time.Duration
+	// Hold lets the caller of a LandLate call wait until its context ends or
+	// the call lands.
+	Hold bool
+}
+
+// faults are the rules in force.
+type faults struct {
+	mu    sync.Mutex
+	rules []*rule
+	made  uint64
+}
+
+type rule struct {
+	Fault
+	id      uint64
+	matched int
+	acted   int
+}
+
+// Inject puts a fault in force until remove is called.
+func (e *Engine) Inject(f Fault) (remove func()) {
+	e.faults.mu.Lock()
+	defer e.faults.mu.Unlock()
+	e.faults.made++
+	r := &rule{Fault: f, id: e.faults.made}
+	e.faults.rules = append(e.faults.rules, r)
+	return func() { e.faults.remove(r) }
+}
+
+func (f *faults) remove(gone *rule) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	kept := make([]*rule, 0, len(f.rules))
+	for _, r := range f.rules {
+		if r != gone {
+			kept = append(kept, r)
+		}
+	}
+	f.rules = kept
+}
+
+func (f *faults) any() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.rules) > 0
+}
+
+// choose returns the fault that acts on a call, or a zero one.
+func (f *faults) choose(seed uint64, c Call) Fault {
+	f.mu.Lock()
+	rules := f.rules // replaced as a whole, never changed
+	rules = rules[:len(rules):len(rules)]
+	f.mu.Unlock()
+	for _, r := range rules {
+		if r.Match != nil && !r.Match(c) {
+			continue
+		}
+		if f.acts(r, seed, c) {
+			return r.Fault
+		}
+	}
+	return Fault{}
+}
+
+func (f *faults) acts(r *rule, seed uint64, c Call) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	r.matched++
+	if r.matched <= r.After || r.Times > 0 && r.acted >= r.Times {
+		return false
+	}
+	if r.Share > 0 && lot(seed^mix(r.id), c) >= r.Share {
+		return false
+	}
+	r.acted++
+	return true
+}
+
+// lot is a number in [0,1) that belongs to a call: the same call in another
+// run of the same seed draws the same, whatever else happens at the same time.
+func lot(seed uint64, c Call) float64 {
+	h := mix(seed ^ mix(uint64(c.N)))
+	for _, text := range []string{c.App, c.Operation, c.Table, c.Key} {
+		h = mix(h ^ pointOf(text, "").hash)
+	}
+	return float64(h>>11) / (1 << 53)
+}
+
+// serveWithFaults lets a call take effect, or what a fault makes of it.
+func (e *Engine) serveWithFaults(w http.ResponseWriter, r *http.Request, call Call, op operation) {
+	var fault Fault
+	if e.faults.any() {
+		fault = e.faults.choose(e.options.Seed, call)
+	}
+	fail := func(err *apiError) {
+		e.tally.end(call, err.code, usage{})
+		e.answer(w, nil, err)
+	}
+	switch fault.Do {
+	case Throttle:
+		fail(throttled(call, op))
+	case Conflict:
+		fail(conflicting(op))
+	case FailBefore:
+		fail(internalError())
+	case FailAfter:
+		_, _ = e.execute(call, op, false) // the effect counts, its answer is lost
+		e.answer(w, nil, internalError())
+	case LoseAnswer:
+		_, _ = e.execute(call, op, false) // the effect counts, its answer is lost
+		panic(http.ErrAbortHandler)
+	case TimeOut:
+		e.tally.end(call, outcomeLost, usage{})
+		e.hold(r, nil)
+		panic(http.ErrAbortHandler)
+	case LandLate:
+		landed := e.land(call, op, fault.Delay)
+		if fault.Hold {
+			e.hold(r, landed)
+		}
+		panic(http.ErrAbortHandler)
+	case Slow:
+		time.Sleep(fault.Delay)
+		out, err := e.execute(call, op, false)
+		e.answer(w, out, err)
+	default:
+		out, err := e.execute(call, op, fault.Do == Partial)
+		e.answer(w, out, err)
+	}
+}
+
+// hold keeps a caller waiting until its context ends, the channel is closed or
+// the engine is closed.
+func (e *Engine) hold(r *http.Request, until <-chan struct{}) {
+	select {
+	case <-r.Context().Done():
+	case <-until:
+	case <-e.closing:
+	}
+}
+
+// land executes a call after a delay in a goroutine that Close waits for. The
+// caller's handler is still counted in, so the engine cannot be done waiting.
+func (e *Engine) land(call Call, op operation, delay time.Duration) <-chan struct{} {
+	landed := make(chan struct{})
+	e.work.Add(1)
+	go func() {
+		defer e.work.Done()
+		defer close(landed)
+		time.Sleep(delay)
+		_, _ = e.execute(call, op, false) // nobody waits for the answer any more
+	}()
+	return landed
+}
+
+// transaction is an operation of several items that fails as a whole.
+type transaction interface{ size() int }
+
+func throttled(call Call, op operation) *apiError {
+	if t, ok := op.(transaction); ok {
+		return cancelledBy(t, "ThrottlingError", "Throughput exceeds the current capacity for one or more global secondary indexes or the table")
+	}
+	switch {
+	case call.Operation == "GetRecords":
+		return refuse("LimitExceededException", "Rate exceeded for shard")
+	case call.Service == Streams || !touchesItems(call.Operation):
+		return refuse("ThrottlingException", "Rate exceeded")
+	default:
+		return refuse("ProvisionedThroughputExceededException", "The level of configured provisioned throughput for the table was exceeded")
+	}
+}
+
+func touchesItems(operation string) bool {
+	switch operation {
+	case "GetItem", "PutItem", "UpdateItem", "DeleteItem", "Query", "Scan", "BatchGetItem", "BatchWriteItem":
+		return true
+	}
+	return false
+}
+
+func conflicting(op operation) *apiError {
+	const message = "Transaction is ongoing for the item"
+	if t, ok := op.(transaction); ok {
+		return cancelledBy(t, "TransactionConflict", message)
+	}
+	return refuse("TransactionConflictException", message)
+}
+
+func cancelledBy(t transaction, code, message string) *apiError {
+	reasons := make([]cancellation, t.size())
+	for i := range reasons {
+		reasons[i] = cancellation{code: code, message: message}
+	}
+	return cancelled(reasons)
+}
