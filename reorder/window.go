@@ -1,0 +1,382 @@
+package reorder
+
+import (
+	"time"
+
+	"millrace/event"
+)
+
+// Shard is a handle for one reading of one shard; 0 is none. A shard that is
+// lost and taken again gets a new handle, so that late answers settle nothing.
+type Shard uint64
+
+// Ref names a record: a shard and the record's ordinal in it.
+type Ref struct {
+	Shard   Shard
+	Ordinal uint64
+}
+
+// Offered is an event and the ordinal of its record.
+type Offered struct {
+	Event   event.Event
+	Ordinal uint64
+}
+
+// Options of a Window.
+type Options struct {
+	// GapWait is how long missing versions may still arrive by themselves
+	// before they are read from the event store. Default 500 ms.
+	GapWait time.Duration
+	// FillEvents bounds the events that were asked or read from the event store
+	// and are not applied yet. They have room of their own, so that a gap can
+	// always be closed however full the budgets are. Default 1000, one page.
+	FillEvents int
+	// IdleAggregates is how many idle aggregates' positions are remembered;
+	// beyond it the longest idle is forgotten and read again when needed.
+	// Default 1,000,000.
+	IdleAggregates int
+}
+
+// Stats counts what a window has seen.
+type Stats struct {
+	Applied     uint64 // versions that positions moved over by our own runs
+	Duplicates  uint64 // records whose version was applied or queued already
+	GapsArrived uint64 // gaps closed by their own records
+	GapsFilled  uint64 // gaps closed from the event store
+	Resets      uint64 // targets that held less than they were known to hold
+}
+
+// Usage is what a window holds.
+type Usage struct {
+	Bytes   int // of pages; what was read from the event store is not among them
+	Entries int // records that are not settled
+	Fills   int // events read from the event store and not applied
+}
+
+// Window orders the events of one sink. It is not safe for concurrent use.
+// Slices of refs that its methods return are good until the next call.
+type Window struct {
+	opts    Options
+	entries map[string]*entry
+	last    *entry // of the event offered last: the next is often of the same aggregate
+
+	busy list // entries that have records or work, in order of arrival
+	idle list // entries that have only a position, longest idle first
+
+	ready  queue
+	unseen queue
+	gaps   queue
+	timers timers
+
+	pages   []*page // that may hold payloads, oldest first
+	usage   Usage
+	asked   int // events of gaps that were handed out and not answered
+	stats   Stats
+	settled []Ref
+}
+
+// New returns an empty window.
+func New(opts Options) *Window {
+	if opts.GapWait <= 0 {
+		opts.GapWait = 500 * time.Millisecond
+	}
+	if opts.FillEvents <= 0 {
+		opts.FillEvents = 1000
+	}
+	if opts.IdleAggregates <= 0 {
+		opts.IdleAggregates = 1_000_000
+	}
+	return &Window{opts: opts, entries: map[string]*entry{}}
+}
+
+// Usage tells what the window holds.
+func (w *Window) Usage() Usage { return w.usage }
+
+// Stats tells what the window has seen.
+func (w *Window) Stats() Stats { return w.stats }
+
+// Offer takes in the events of one page, in the page's order; bytes is what
+// the page keeps alive. The refs returned are settled: their versions were
+// applied before.
+func (w *Window) Offer(now time.Time, shard Shard, bytes int, events []Offered) []Ref {
+	w.settled = w.settled[:0]
+	if len(events) == 0 {
+		return nil
+	}
+	first, last := events[0].Ordinal, events[len(events)-1].Ordinal
+	p := &page{shard: shard, first: first, bytes: bytes, images: make([]event.Image, last-first+1)}
+	for i := range events {
+		o := &events[i]
+		p.images[o.Ordinal-first] = o.Event.Image
+		w.offer(now, slot{version: o.Event.Version, ordinal: o.Ordinal, page: p}, &o.Event)
+	}
+	if p.slots > 0 {
+		w.pages = append(w.pages, p)
+		w.usage.Bytes += bytes
+	} else {
+		p.images = nil // repeats only: they need no payload
+	}
+	return w.settled
+}
+
+func (w *Window) offer(now time.Time, s slot, ev *event.Event) {
+	e := w.last
+	if e == nil || e.aggregate != ev.Aggregate {
+		e = w.entry(ev)
+		w.last = e
+	}
+	if e.known && s.version <= e.position {
+		w.stats.Duplicates++
+		w.settle(s)
+		return
+	}
+	if e.list == &w.idle {
+		w.idle.remove(e)
+		w.busy.push(e)
+	}
+	w.usage.Entries++
+	switch {
+	case e.flowing() && len(e.waiting) == 0 && s.version == e.end()+1:
+		// The next version: on a healthy stream the only case.
+		s.page.slots++
+		s.page.active++
+		e.ready = append(e.ready, s)
+		w.enqueue(e)
+	case e.has(s.version):
+		w.stats.Duplicates++
+		e.repeats = append(e.repeats, s)
+	default:
+		s.page.slots++
+		e.insert(s)
+		w.arrange(now, e)
+	}
+}
+
+// entry finds or makes an aggregate's entry.
+func (w *Window) entry(ev *event.Event) *entry {
+	e := w.entries[ev.Aggregate]
+	if e != nil {
+		return e
+	}
+	e = &entry{aggregate: ev.Aggregate, layout: ev.Layout, timer: -1}
+	w.entries[ev.Aggregate] = e
+	w.busy.push(e)
+	if ev.Version == 1 {
+		// Nothing can be applied before the first version, and where something
+		// was, the sink's guard tells: no read is needed.
+		e.state, e.known = open, true
+	} else {
+		w.ask(e)
+	}
+	return e
+}
+
+// ask puts the aggregate among those whose position must be read.
+func (w *Window) ask(e *entry) {
+	e.state, e.known = unseen, false
+	w.unseen.push(e)
+}
+
+// Unseen takes up to limit aggregates whose positions must be read from the
+// target. Each must be answered by Learn, sooner or later.
+func (w *Window) Unseen(limit int) []string {
+	var out []string
+	for len(out) < limit {
+		e := w.unseen.pop()
+		if e == nil {
+			break
+		}
+		out = append(out, e.aggregate)
+	}
+	return out
+}
+
+// Learn tells the position that the target holds for an aggregate. The refs
+// returned are settled.
+func (w *Window) Learn(now time.Time, aggregate string, at event.Position) []Ref {
+	w.settled = w.settled[:0]
+	e := w.entries[aggregate]
+	if e == nil || e.state != unseen {
+		return nil
+	}
+	e.known, e.position, e.state = true, at.Version, open
+	before := w.usage.Entries
+	w.release(e)
+	w.stats.Duplicates += uint64(before - w.usage.Entries)
+	w.arrange(now, e)
+	return w.settled
+}
+
+// Next claims the next ready aggregate and returns up to limit of its events.
+// Nobody else gets that aggregate until Done.
+func (w *Window) Next(limit int) (event.Run, bool) {
+	for {
+		e := w.ready.pop()
+		if e == nil {
+			return event.Run{}, false
+		}
+		if e.state != queued {
+			continue // dropped since it was queued
+		}
+		e.state, e.inHand = inHand, min(len(e.ready), limit)
+		run := event.Run{Aggregate: e.aggregate, After: event.Position{Version: e.position}, Events: make([]event.Event, e.inHand)}
+		for i, s := range e.ready[:e.inHand] {
+			image, _ := e.payload(s)
+			run.Events[i] = event.Event{Aggregate: e.aggregate, Version: s.version, Image: image, Layout: e.layout}
+		}
+		return run, true
+	}
+}
+
+// Done gives back a claimed aggregate with the sink's answer. Where the answer
+// carries an error or was lost, the aggregate is held until retry. The refs
+// returned are settled.
+func (w *Window) Done(now time.Time, aggregate string, o event.Outcome, retry time.Time) []Ref {
+	w.settled = w.settled[:0]
+	e := w.entries[aggregate]
+	if e == nil || e.state != inHand {
+		return nil
+	}
+	last := e.position + uint64(e.inHand)
+	e.inHand, e.state, e.known = 0, open, o.Known
+	if o.Known {
+		if at := o.Position.Version; at < e.position {
+			w.stats.Resets++
+		} else {
+			w.stats.Applied += min(at, last) - e.position
+		}
+		e.position = o.Position.Version
+		w.release(e)
+	}
+	if o.Err != nil || !o.Known {
+		w.withhold(e, retry)
+		return w.settled
+	}
+	w.arrange(now, e)
+	return w.settled
+}
+
+// withhold keeps the aggregate from being handed out until a time. Nothing of
+// it is active meanwhile: pages can be shed, and what was read from the event
+// store gives up its room, which others may need.
+func (w *Window) withhold(e *entry, until time.Time) {
+	w.park(e)
+	w.forgetFill(e)
+	e.state = held
+	w.wake(e, until)
+}
+
+// release settles every record at or below the position.
+func (w *Window) release(e *entry) {
+	for len(e.ready) > 0 && e.ready[0].version <= e.position {
+		s := e.ready[0]
+		s.page.inactive()
+		w.forget(s)
+		w.settle(s)
+		e.ready = e.ready[1:]
+	}
+	for len(e.waiting) > 0 && e.waiting[0].version <= e.position {
+		w.forget(e.waiting[0])
+		w.settle(e.waiting[0])
+		e.waiting = e.waiting[1:]
+	}
+	kept := e.repeats[:0]
+	for _, s := range e.repeats {
+		if s.version > e.position {
+			kept = append(kept, s)
+			continue
+		}
+		w.usage.Entries--
+		w.settle(s)
+	}
+	clear(e.repeats[len(kept):])
+	e.repeats = kept
+	w.trimFill(e)
+	if len(e.ready) > 0 && e.ready[0].version != e.position+1 {
+		w.park(e) // the target went back: what is queued lies behind a gap now
+	}
+}
+
+// forget ends a slot of the ready or waiting ones.
+func (w *Window) forget(s slot) {
+	if s.page == nil {
+		return
+	}
+	w.usage.Entries--
+	s.page.slots--
+	if s.page.slots == 0 {
+		w.unload(s.page)
+	}
+}
+
+func (w *Window) settle(s slot) {
+	if s.page != nil {
+		w.settled = append(w.settled, Ref{Shard: s.page.shard, Ordinal: s.ordinal})
+	}
+}
+
+// park moves what is ready to waiting, less the records of lost shards.
+// Nothing of it is in hand.
+func (w *Window) park(e *entry) {
+	kept := make([]slot, 0, len(e.ready)+len(e.waiting))
+	for _, s := range e.ready {
+		s.page.inactive()
+		if s.page != nil && s.page.lost {
+			w.forget(s)
+			continue
+		}
+		kept = append(kept, s)
+	}
+	e.waiting = append(kept, e.waiting...)
+	e.ready = nil
+	e.readmit()
+}
+
+// arrange is called after every change to an aggregate: it makes ready what
+// has become next in line, looks after what is missing, and lets an aggregate
+// without work rest.
+func (w *Window) arrange(now time.Time, e *entry) {
+	if !e.flowing() {
+		return
+	}
+	n := 0
+	for ; n < len(e.waiting) && e.waiting[n].version == e.end()+1; n++ {
+		s := e.waiting[n]
+		if _, loaded := e.payload(s); !loaded {
+			break
+		}
+		if s.page != nil {
+			s.page.active++
+		}
+		e.ready = append(e.ready, s)
+	}
+	e.waiting = e.waiting[n:]
+	w.enqueue(e)
+	w.mind(now, e)
+	if e.list == &w.busy && e.state == open && len(e.waiting)+len(e.repeats) == 0 {
+		w.busy.remove(e)
+		w.unwake(e)
+		w.idle.push(e)
+		w.forgetIdle()
+	}
+}
+
+// enqueue puts the aggregate among the ready ones when it has events.
+func (w *Window) enqueue(e *entry) {
+	if e.state == open && len(e.ready) > 0 {
+		e.state = queued
+		w.ready.push(e)
+	}
+}
+
+// forgetIdle keeps the number of idle aggregates in bounds.
+func (w *Window) forgetIdle() {
+	for w.idle.len > w.opts.IdleAggregates {
+		e := w.idle.first
+		w.idle.remove(e)
+		delete(w.entries, e.aggregate)
+		if w.last == e {
+			w.last = nil
+		}
+	}
+}
