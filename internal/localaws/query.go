@@ -1,6 +1,7 @@
 package localaws
 
 import (
+	"slices"
 	"strings"
 
 	"millrace/event"
@@ -46,6 +47,13 @@ func (o *query) run(e *Engine, c *callContext) (*reply, error) {
 	s, err := o.parse(placeholders)
 	if err != nil {
 		return nil, err
+	}
+	if s.filter != nil {
+		for _, name := range t.schema.names() {
+			if slices.Contains(s.filter.Names(), name) {
+				return nil, invalid("Filter Expression can only contain non-primary key attributes: Primary key attribute: %s", name)
+			}
+		}
 	}
 	span, err := spanOf(t.schema, key)
 	if err != nil {

@@ -4,7 +4,7 @@ import "millrace/internal/localaws/expr"
 
 type scan struct {
 	paged
-	Segment, TotalSegments *uint64
+	Segment, TotalSegments *int
 }
 
 func (o *scan) subject(*Engine) (string, string) { return plainName(o.TableName), "" }
@@ -55,9 +55,11 @@ func (o *scan) hashes() (first, last uint64, err error) {
 		return 0, 0, invalid("The TotalSegments parameter is required but was not present in the request when Segment parameter is present")
 	case *o.TotalSegments < 1 || *o.TotalSegments > 1_000_000:
 		return 0, 0, invalid("1 validation error detected: Value '%d' at 'totalSegments' failed to satisfy constraint: Member must have value between 1 and 1000000", *o.TotalSegments)
+	case *o.Segment < 0:
+		return 0, 0, invalid("1 validation error detected: Value '%d' at 'segment' failed to satisfy constraint: Member must have value greater than or equal to 0", *o.Segment)
 	case *o.Segment >= *o.TotalSegments:
 		return 0, 0, invalid("The Segment parameter is zero-based and must be less than parameter TotalSegments: Segment: %d is not less than TotalSegments: %d", *o.Segment, *o.TotalSegments)
 	}
-	first, last = segment(*o.Segment, *o.TotalSegments)
+	first, last = segment(uint64(*o.Segment), uint64(*o.TotalSegments)) //nolint:gosec // checked above
 	return first, last, nil
 }

@@ -13,33 +13,40 @@ const maxIn = 100
 
 // Condition is a parsed ConditionExpression or FilterExpression. It is
 // immutable and safe for concurrent use.
-type Condition struct{ root predicate }
+type Condition struct {
+	root  predicate
+	names []string
+}
 
 // ParseCondition parses a ConditionExpression or FilterExpression. Its errors
 // are *Error.
 func ParseCondition(kind Kind, text string, p *Placeholders) (*Condition, error) {
-	root, err := parsePredicate(kind, text, p)
+	root, names, err := parsePredicate(kind, text, p)
 	if err != nil {
 		return nil, err
 	}
-	return &Condition{root}, nil
+	return &Condition{root, names}, nil
 }
+
+// Names are the top-level attributes that the condition looks at, each as
+// often as it does: a Query's filter must not look at the key.
+func (c *Condition) Names() []string { return c.names }
 
 // Eval reports whether the condition holds for the item; nil stands for an
 // item that does not exist. A condition that compares unlike types or absent
 // attributes is no error, it is false (and true for <>).
 func (c *Condition) Eval(item event.Item) bool { return c.root.holds(item) }
 
-func parsePredicate(kind Kind, text string, placeholders *Placeholders) (predicate, error) {
+func parsePredicate(kind Kind, text string, placeholders *Placeholders) (root predicate, names []string, err error) {
 	p, err := newParser(kind, text, placeholders)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	root := p.predicate(p.disjunction())
+	root = p.predicate(p.disjunction())
 	if err := p.finish(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return root, nil
+	return root, p.names, nil
 }
 
 // term is a part of a condition before it is known whether it is a test or a

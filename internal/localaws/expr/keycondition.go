@@ -52,7 +52,7 @@ func (c *KeyCondition) Matches(v event.Value) bool {
 // the given key attribute names; sort is empty where there is no sort key. Its
 // errors are *Error.
 func ParseKeyCondition(text string, p *Placeholders, partition, sort string) (*KeyCondition, error) {
-	root, err := parsePredicate(KeyConditionExpression, text, p)
+	root, _, err := parsePredicate(KeyConditionExpression, text, p)
 	if err != nil {
 		return nil, err
 	}

@@ -55,6 +55,7 @@ type parser struct {
 	at           int
 	depth        int
 	placeholders *Placeholders
+	names        []string // the top-level attributes that paths begin with
 
 	syntax *Error // the first syntax error
 	fault  *Error // the first fault of the highest rank
@@ -178,6 +179,7 @@ func (p *parser) atKeyword() bool {
 // path reads a document path.
 func (p *parser) path() path {
 	found := path{{name: p.pathName()}}
+	p.names = append(p.names, found[0].name)
 	for {
 		switch {
 		case p.take("."):
