@@ -240,13 +240,16 @@ func (w *Window) Done(now time.Time, aggregate string, o event.Outcome, retry ti
 	last := e.position + uint64(e.inHand)
 	e.inHand, e.state, e.known = 0, open, o.Known
 	if o.Known {
-		if at := o.Position.Version; at < e.position {
-			w.stats.Resets++
-		} else {
-			w.stats.Applied += min(at, last) - e.position
-		}
+		before := e.position
 		e.position = o.Position.Version
 		w.release(e)
+		if e.position < before { // the target forgot: what is at hand lies behind a gap now
+			w.stats.Resets++
+			w.park(e)
+			w.forgetFill(e)
+		} else {
+			w.stats.Applied += min(e.position, last) - before
+		}
 	}
 	if o.Err != nil || !o.Known {
 		w.withhold(e, retry)
@@ -292,9 +295,6 @@ func (w *Window) release(e *entry) {
 	clear(e.repeats[len(kept):])
 	e.repeats = kept
 	w.trimFill(e)
-	if len(e.ready) > 0 && e.ready[0].version != e.position+1 {
-		w.park(e) // the target went back: what is queued lies behind a gap now
-	}
 }
 
 // forget ends a slot of the ready or waiting ones.
