@@ -2,6 +2,7 @@ package eventstore
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -65,7 +66,7 @@ func fill(t *testing.T, s *Store, aggregate string, count, bytes int) {
 		step := make([]NewEvent, min(MaxTransactionItems, count-int(version), max(1, MaxTransactionBytes/(bytes+200))))
 		for i := range step {
 			step[i] = placed("1")
-			step[i].Attributes["fill"] = event.Binary(make([]byte, bytes))
+			step[i].Attributes["fill"] = event.String(strings.Repeat("x", bytes))
 		}
 		next, err := s.Append(t.Context(), aggregate, version, step...)
 		if err != nil {

@@ -65,6 +65,8 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{name: "answer lost, then throttled to the end", events: 1, tries: 2, script: []answer{lost, throttle}, want: unsettled},
 		{name: "several, answer lost, then throttled inside", events: 2, tries: 2, script: []answer{lost, cancelled("None", "ThrottlingError")}, want: unsettled},
 
+		{name: "what stands is not told, and the look is throttled", events: 1, tries: 1, script: []answer{conditionFailed(""), throttle}, want: unsettled},
+
 		// Refused for good.
 		{name: "no permission", events: 1, script: []answer{fails(400, "AccessDeniedException")}, want: permanent},
 		{name: "validation", events: 2, script: []answer{fails(400, "ValidationException")}, want: permanent},
