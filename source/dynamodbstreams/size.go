@@ -20,7 +20,7 @@ const (
 )
 
 // sizeOf estimates what a record keeps alive: its keys, and the SDK's images,
-// walked value by value. It is within a third of what the heap says
+// walked value by value. It is within a fifth of what the heap says
 // (TestPageBytesAgainstTheHeap).
 func sizeOf(in types.Record) int {
 	total := recordBytes + textBytes(len(aws.ToString(in.EventID)))
