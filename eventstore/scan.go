@@ -2,6 +2,7 @@ package eventstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -28,7 +29,7 @@ import (
 func (s *Store) Scan(ctx context.Context, segment, total int, page func([]event.Item) error) error {
 	op := fmt.Sprintf("scanning segment %d of %d of %s", segment, total, s.table)
 	if total < 1 || total > 1_000_000 || segment < 0 || segment >= total {
-		return invalid(op, fmt.Errorf("segments are 0 to total-1, total 1 to 1000000"))
+		return invalid(op, errors.New("segments are 0 to total-1, total 1 to 1000000"))
 	}
 	var from map[string]types.AttributeValue
 	for {

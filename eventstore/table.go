@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -112,16 +113,13 @@ func (s *Store) fits(table *types.TableDescription) error {
 
 // keyText spells a primary key: "pk (S) HASH, sk (S) RANGE".
 func keyText(schema []types.KeySchemaElement, attributes []types.AttributeDefinition) string {
-	text := ""
+	parts := make([]string, len(schema))
 	for i, k := range schema {
-		if i > 0 {
-			text += ", "
-		}
 		name, tag := aws.ToString(k.AttributeName), types.ScalarAttributeType("?")
 		if at := slices.IndexFunc(attributes, func(a types.AttributeDefinition) bool { return aws.ToString(a.AttributeName) == name }); at >= 0 {
 			tag = attributes[at].AttributeType
 		}
-		text += fmt.Sprintf("%s (%s) %s", name, tag, k.KeyType)
+		parts[i] = fmt.Sprintf("%s (%s) %s", name, tag, k.KeyType)
 	}
-	return text
+	return strings.Join(parts, ", ")
 }
