@@ -43,7 +43,7 @@ func (p *probe) get(table string, key item) item {
 func (p *probe) stored(table string, key, want item) {
 	got := p.get(table, key)
 	if (got == nil) != (want == nil) {
-		p.errorf("the stored item: got %s (found: %t), want %s (found: %t)", text(got), got != nil, text(want), want != nil)
+		p.errorf("the stored item: got %s (found: %t), want %s (found: %t)", clip(text(got)), got != nil, clip(text(want)), want != nil)
 		return
 	}
 	p.same("the stored item", text(got), text(want))
@@ -71,6 +71,7 @@ func transactPut(table string, it item) types.TransactWriteItem {
 }
 
 func (p *probe) transact(items ...types.TransactWriteItem) error {
-	_, err := p.target.DynamoDB.TransactWriteItems(p.ctx, &dynamodb.TransactWriteItemsInput{TransactItems: items})
+	// Not nil, which the client itself would refuse.
+	_, err := p.target.DynamoDB.TransactWriteItems(p.ctx, &dynamodb.TransactWriteItemsInput{TransactItems: append([]types.TransactWriteItem{}, items...)})
 	return err
 }

@@ -70,11 +70,20 @@ func (p *probe) refused(err error, call string, codes ...string) {
 	}
 }
 
-// check records a failure unless the two values are the same when printed.
+// same records a failure unless the two values are the same when printed.
 func (p *probe) same(what string, got, want any) {
 	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
-		p.errorf("%s: got %s, want %s", what, g, w)
+		p.errorf("%s: got %s, want %s", what, clip(g), clip(w))
 	}
+}
+
+// clip keeps items of hundreds of KB out of the log.
+func clip(s string) string {
+	const most = 600
+	if len(s) <= most {
+		return s
+	}
+	return fmt.Sprintf("%s... (%d bytes)", s[:most], len(s))
 }
 
 // until polls done, and leaves the case if it stays false for the target's

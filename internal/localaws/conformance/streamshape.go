@@ -135,13 +135,18 @@ func streamShapeCases() []Case {
 			table, s := p.streamed(layout{view: dbtypes.StreamViewTypeNewImage})
 			for _, arn := range []string{
 				strings.Replace(s.arn, table, uniqueName("absent"), 1),
-				s.arn[:strings.LastIndex(s.arn, "/")] + "/2001-02-03T04:05:06.789",
+				s.otherLabel(),
 			} {
 				_, err := p.target.Streams.DescribeStream(p.ctx, &dynamodbstreams.DescribeStreamInput{StreamArn: &arn})
 				p.refused(err, "DescribeStream of "+arn, notFound)
 			}
 		}},
 	}
+}
+
+// otherLabel returns the ARN of a stream that the table never had.
+func (s stream) otherLabel() string {
+	return s.arn[:strings.LastIndex(s.arn, "/")] + "/2001-02-03T04:05:06.789"
 }
 
 // sequenceNumber checks the form that AWS documents: 21 to 40 digits.

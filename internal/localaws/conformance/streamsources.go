@@ -32,6 +32,7 @@ func streamSourceCases() []Case {
 		{"stream/source/transaction", docTransactStreams, func(p *probe) {
 			table, s, _ := streamedItem(p)
 			keys := []item{{"pk": str("put")}, {"pk": str("update")}, {"pk": str("delete")}, {"pk": str("check")}}
+			p.put(table, with(keys[1], item{"v": num("0")}))
 			p.put(table, with(keys[2], item{"v": num("0")}))
 			p.put(table, with(keys[3], item{"version": num("1")}))
 			p.ok(p.transact(
@@ -40,9 +41,9 @@ func streamSourceCases() []Case {
 				transactDelete(table, keys[2]),
 				transactCheck(table, keys[3]),
 			), "TransactWriteItems")
-			records := s.all(5)
+			records := s.all(6)
 			p.same("events of the put", summary(ofItem(records, keys[0])), []string{"INSERT " + text(with(keys[0], item{"v": num("1")}))})
-			p.same("events of the update", summary(ofItem(records, keys[1])), []string{"INSERT " + text(with(keys[1], item{"v": num("2")}))})
+			p.same("events of the update", summary(ofItem(records, keys[1])), []string{"INSERT " + text(with(keys[1], item{"v": num("0")})), "MODIFY " + text(with(keys[1], item{"v": num("2")}))})
 			p.same("events of the delete", summary(ofItem(records, keys[2])), []string{"INSERT " + text(with(keys[2], item{"v": num("0")})), "REMOVE {}"})
 			p.same("number of events of the check", len(ofItem(records, keys[3])), 1)
 		}},
@@ -120,6 +121,13 @@ func streamSourceCases() []Case {
 			table, s, key := streamedItem(p)
 			p.put(table, with(key, item{"v": num("1")}))
 			p.refused(p.tryUpdate(table, key, expression{text: "SET v = nope + :v", values: item{":v": num("1")}}), "UpdateItem", validation)
+			p.refused(p.tryPut(table, with(key, item{"v": num("x")})), "PutItem", validation)
+			finish(p, table, key)
+			p.same("events", eventsUntilEnd(s, key), []string{"INSERT " + text(with(key, item{"v": num("1")})), last(key)})
+		}},
+		{"stream/source/none for a refused batch", docBatchWrite, func(p *probe) {
+			table, s, key := streamedItem(p)
+			p.put(table, with(key, item{"v": num("1")}))
 			p.refused(p.tryBatchWrite(table, batchPut(key), batchDelete(key)), "BatchWriteItem", validation)
 			finish(p, table, key)
 			p.same("events", eventsUntilEnd(s, key), []string{"INSERT " + text(with(key, item{"v": num("1")})), last(key)})

@@ -68,8 +68,7 @@ func tableCases() []Case {
 		}},
 		{"table/create/bad name", docNames, func(p *probe) {
 			for _, name := range []string{"ab", strings.Repeat("a", 256), "with space", "slash/name"} {
-				_, err := p.target.DynamoDB.CreateTable(p.ctx, layout{}.input(name))
-				p.refused(err, "CreateTable named "+name, validation)
+				p.refusedTable(layout{}.input(name), "CreateTable named "+name)
 			}
 		}},
 		{"table/create/bad schema", docCreateTable, func(p *probe) {
@@ -82,21 +81,13 @@ func tableCases() []Case {
 			} {
 				in := layout{sort: types.ScalarAttributeTypeN}.input(uniqueName("refused"))
 				spoil(in)
-				_, err := p.target.DynamoDB.CreateTable(p.ctx, in)
-				if err == nil {
-					p.own.names = append(p.own.names, *in.TableName)
-				}
-				p.refused(err, "CreateTable with "+what, validation)
+				p.refusedTable(in, "CreateTable with "+what)
 			}
 		}},
 		{"table/create/stream without view type", "API Reference, StreamSpecification", func(p *probe) {
 			in := layout{}.input(uniqueName("refused"))
 			in.StreamSpecification = &types.StreamSpecification{StreamEnabled: aws.Bool(true)}
-			_, err := p.target.DynamoDB.CreateTable(p.ctx, in)
-			if err == nil {
-				p.own.names = append(p.own.names, *in.TableName)
-			}
-			p.refused(err, "CreateTable with a stream of no view type", validation)
+			p.refusedTable(in, "CreateTable with a stream of no view type")
 		}},
 		{"table/describe/missing", docDescribeTable, func(p *probe) {
 			_, err := p.target.DynamoDB.DescribeTable(p.ctx, &dynamodb.DescribeTableInput{TableName: aws.String(uniqueName("absent"))})
@@ -172,6 +163,15 @@ func tableCases() []Case {
 			p.refused(err, "UpdateTable of a missing table", notFound)
 		}},
 	}
+}
+
+// refusedTable checks that a table is not created, and deletes it if it is.
+func (p *probe) refusedTable(in *dynamodb.CreateTableInput, call string) {
+	_, err := p.target.DynamoDB.CreateTable(p.ctx, in)
+	if err == nil {
+		p.own.names = append(p.own.names, *in.TableName)
+	}
+	p.refused(err, call, validation)
 }
 
 // streamChange enables the stream with this view, or disables it for "".

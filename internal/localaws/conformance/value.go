@@ -13,18 +13,33 @@ import (
 // item is an item, a key, or a set of expression values.
 type item = map[string]types.AttributeValue
 
-func str(s string) types.AttributeValue     { return &types.AttributeValueMemberS{Value: s} }
-func num(s string) types.AttributeValue     { return &types.AttributeValueMemberN{Value: s} }
-func bin(b ...byte) types.AttributeValue    { return &types.AttributeValueMemberB{Value: b} }
-func boolean(b bool) types.AttributeValue   { return &types.AttributeValueMemberBOOL{Value: b} }
-func null() types.AttributeValue            { return &types.AttributeValueMemberNULL{Value: true} }
-func strs(s ...string) types.AttributeValue { return &types.AttributeValueMemberSS{Value: s} }
-func nums(s ...string) types.AttributeValue { return &types.AttributeValueMemberNS{Value: s} }
-func bins(b ...[]byte) types.AttributeValue { return &types.AttributeValueMemberBS{Value: b} }
-func dict(m item) types.AttributeValue      { return &types.AttributeValueMemberM{Value: m} }
+func str(s string) types.AttributeValue   { return &types.AttributeValueMemberS{Value: s} }
+func num(s string) types.AttributeValue   { return &types.AttributeValueMemberN{Value: s} }
+func boolean(b bool) types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: b} }
+func null() types.AttributeValue          { return &types.AttributeValueMemberNULL{Value: true} }
+func dict(m item) types.AttributeValue    { return &types.AttributeValueMemberM{Value: m} }
+
+// The SDK sends a nil slice as a JSON null, which is no value at all; an empty
+// one must stay empty.
+
+func bin(b ...byte) types.AttributeValue {
+	return &types.AttributeValueMemberB{Value: append([]byte{}, b...)}
+}
+
+func strs(s ...string) types.AttributeValue {
+	return &types.AttributeValueMemberSS{Value: append([]string{}, s...)}
+}
+
+func nums(s ...string) types.AttributeValue {
+	return &types.AttributeValueMemberNS{Value: append([]string{}, s...)}
+}
+
+func bins(b ...[]byte) types.AttributeValue {
+	return &types.AttributeValueMemberBS{Value: append([][]byte{}, b...)}
+}
 
 func list(values ...types.AttributeValue) types.AttributeValue {
-	return &types.AttributeValueMemberL{Value: values}
+	return &types.AttributeValueMemberL{Value: append([]types.AttributeValue{}, values...)}
 }
 
 // with returns a copy of base with more attributes.
@@ -47,7 +62,7 @@ func text(it item) string {
 func valueText(value types.AttributeValue) string {
 	switch v := value.(type) {
 	case *types.AttributeValueMemberS:
-		return fmt.Sprintf("S(%s)", v.Value)
+		return fmt.Sprintf("S(%q)", v.Value)
 	case *types.AttributeValueMemberN:
 		return fmt.Sprintf("N(%s)", v.Value)
 	case *types.AttributeValueMemberB:
@@ -57,7 +72,7 @@ func valueText(value types.AttributeValue) string {
 	case *types.AttributeValueMemberNULL:
 		return fmt.Sprintf("NULL(%t)", v.Value)
 	case *types.AttributeValueMemberSS:
-		return fmt.Sprintf("SS(%s)", strings.Join(slices.Sorted(slices.Values(v.Value)), ","))
+		return fmt.Sprintf("SS(%q)", slices.Sorted(slices.Values(v.Value)))
 	case *types.AttributeValueMemberNS:
 		return fmt.Sprintf("NS(%s)", strings.Join(slices.Sorted(slices.Values(v.Value)), ","))
 	case *types.AttributeValueMemberBS:
