@@ -17,10 +17,10 @@ type Budget struct {
 	Each time.Duration
 }
 
-// Discover reads pages into the listing until it is complete and settled, a
-// page fails, or the budget is spent. It goes on where the last call stopped,
-// and the listing keeps every page that was read, whatever the outcome. The
-// error is the page's; a spent budget is none, Cursor and Settled tell.
+// Discover reads pages into the listing until the pass ends, a page fails, or
+// the budget is spent. It goes on where the last call stopped, and the listing
+// keeps every page that was read, whatever the outcome. The error is the page's;
+// a spent budget is none: Cursor tells, being empty between two passes only.
 func Discover(ctx context.Context, d Discoverer, l *Listing, b Budget) error {
 	if b.Calls < 1 {
 		b.Calls = 50
@@ -42,7 +42,7 @@ func Discover(ctx context.Context, d Discoverer, l *Listing, b Budget) error {
 		if err := l.Add(page, next); err != nil {
 			return fmt.Errorf("listing shards after %q: %w", after, err)
 		}
-		if next == "" && l.Settled() {
+		if next == "" {
 			return nil
 		}
 	}

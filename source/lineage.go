@@ -1,9 +1,6 @@
 package source
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // Row is what a lease row says of its shard, as far as lineage needs it.
 type Row struct {
@@ -14,28 +11,17 @@ type Row struct {
 	Read bool
 }
 
-// Lineage decides which shards may be read, from lease rows and a listing. It
-// holds no state of its own: a decision follows from what the rows say now, so
-// that nothing has to be cleared and a restart decides the same.
-//
-// It is not safe for concurrent use, as its listing is not.
+// Lineage decides which shards may be read. It holds no state of its own: a
+// decision follows from what the rows say now, so that nothing has to be cleared
+// and a restart decides the same. It is not safe for concurrent use, as its
+// listing is not.
 type Lineage struct {
-	rows    map[ShardID]Row
-	listing *Listing
-	asked   map[ShardID]bool
-}
-
-// NewLineage takes the group's rows on this stream, its listing, and the
-// answers of Exists for parents that a Verdict named as unknown. It tells the
-// listing of the rows that are not finished, so that its next pass can speak of
-// their parents.
-func NewLineage(rows map[ShardID]Row, listing *Listing, asked map[ShardID]bool) Lineage {
-	for id, row := range rows {
-		if !row.Finished {
-			listing.hear(id)
-		}
-	}
-	return Lineage{rows: rows, listing: listing, asked: asked}
+	Rows    map[ShardID]Row // the group's, on this stream; required once there are any
+	Listing *Listing        // required
+	// Asked holds the answers of Exists for the parents that a verdict called
+	// unknown: true for a shard that is there. An answer serves one round; a
+	// shard that was there is asked for again in the next.
+	Asked map[ShardID]bool
 }
 
 // Verdict says whether a shard may be read.
@@ -51,18 +37,22 @@ type Verdict struct {
 func (v Verdict) Ready() bool { return len(v.Waits)+len(v.Unknown) == 0 }
 
 // Verdict decides on a shard that has a row or is listed. A parent is done
-// with when its row is finished, or when it has no row and the stream does not
-// have it: the stream said so for its id, or a whole listing lacked it.
+// with when its row is finished, or when it has neither row nor place in the
+// listing and the stream denies its id. That a listing lacks it proves nothing:
+// pages show children without their parents. A parent that answers to its id is
+// waited for, without a row of its own: made from its id alone it would be read
+// before its own parents, which nobody knows yet. A later listing shows it, or
+// the child filter when its parent is finished, or its id is denied.
 func (g Lineage) Verdict(id ShardID) Verdict {
 	var v Verdict
 	for _, parent := range g.parents(id) {
-		row, hasRow := g.rows[parent]
-		there, answered := g.asked[parent]
+		row, hasRow := g.Rows[parent]
+		there, answered := g.Asked[parent]
 		switch {
 		case parent == id, hasRow && row.Finished:
-		case hasRow, g.listing.Has(parent), answered && there:
+		case hasRow, g.Listing.Has(parent), answered && there:
 			v.Waits = append(v.Waits, parent)
-		case answered, g.listing.Lacks(parent, id):
+		case answered:
 			v.Gone = append(v.Gone, parent)
 		default:
 			v.Unknown = append(v.Unknown, parent)
@@ -71,35 +61,14 @@ func (g Lineage) Verdict(id ShardID) Verdict {
 	return v
 }
 
-// Unmade returns the shards that need a row, in the order in which to make
-// them: ancestors first, so that a crash between two rows leaves no child whose
-// parent looks absent. A worker makes the rows of a shard's children before it
-// marks the shard as finished.
-//
-// A shard that answered to its id although a whole listing lacked it is among
-// them, without parents: what is left of it is read.
+// Unmade returns the listed shards that need a row, in the order in which to
+// make them: ancestors first. A worker makes the rows of a shard's children
+// before it marks the shard as finished.
 func (g Lineage) Unmade() []Shard {
-	var out []Shard
-	for _, id := range slices.Sorted(maps.Keys(g.asked)) {
-		if _, ok := g.rows[id]; !ok && g.asked[id] && g.lackedByListing(id) {
-			out = append(out, Shard{ID: id, Closed: true})
-		}
-	}
-	for _, s := range g.listing.Shards() {
-		if _, ok := g.rows[s.ID]; !ok {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-func (g Lineage) lackedByListing(parent ShardID) bool {
-	for child := range g.listing.entries {
-		if slices.Contains(g.parents(child), parent) && g.listing.Lacks(parent, child) {
-			return true
-		}
-	}
-	return false
+	return slices.DeleteFunc(g.Listing.Shards(), func(s Shard) bool {
+		_, ok := g.Rows[s.ID]
+		return ok
+	})
 }
 
 // Start returns where a new row's shard begins. Without an ancestor that this
@@ -117,7 +86,7 @@ func (g Lineage) Start(id ShardID, pin Start) Start {
 			continue
 		}
 		visited[next] = true
-		if row := g.rows[next]; row.Read || row.Finished {
+		if row := g.Rows[next]; row.Read || row.Finished {
 			return Start{Kind: TrimHorizon}
 		}
 		queue = append(queue, g.parents(next)...)
@@ -127,8 +96,8 @@ func (g Lineage) Start(id ShardID, pin Start) Start {
 
 // parents prefers the row: it stays when the listing forgets the shard.
 func (g Lineage) parents(id ShardID) []ShardID {
-	if row, ok := g.rows[id]; ok && len(row.Parents) > 0 {
+	if row, ok := g.Rows[id]; ok && len(row.Parents) > 0 {
 		return row.Parents
 	}
-	return g.listing.entries[id].shard.Parents
+	return g.Listing.entries[id].shard.Parents
 }

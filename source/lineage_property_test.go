@@ -105,7 +105,27 @@ func (g *group) discover() {
 	delete(g.stream.fail, "shards")
 }
 
-func (g *group) lineage() Lineage { return NewLineage(g.rows, g.listing, g.asked) }
+func (g *group) lineage() Lineage { return Lineage{Rows: g.rows, Listing: g.listing, Asked: g.asked} }
+
+// hide takes a shard out of the listing, or puts it back.
+func (g *group) hide() {
+	if id, ok := g.pick("hide", func(*fakeShard) bool { return true }); ok {
+		g.stream.shards[id].hidden = !g.stream.shards[id].hidden
+	}
+}
+
+// children asks for the children of a finished shard.
+func (g *group) children() {
+	id, ok := g.pick("parent", func(s *fakeShard) bool { return g.rows[s.ID].Finished })
+	if !ok {
+		return
+	}
+	found, err := g.stream.Children(g.t.Context(), id)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.listing.Found(found...)
+}
 
 // makeRows makes the first rows that are missing, and may die in between.
 func (g *group) makeRows(most int) {
@@ -122,16 +142,26 @@ func (g *group) makeRows(most int) {
 	}
 }
 
-func (g *group) ask(id ShardID) {
-	there, err := Exists(g.t.Context(), g.stream, id)
-	if err != nil {
-		g.t.Fatal(err)
+// ask asks for the parents that nothing is known of, and forgets what was
+// answered before.
+func (g *group) ask() {
+	g.asked = make(map[ShardID]bool)
+	for _, id := range slices.Sorted(maps.Keys(g.rows)) {
+		if g.rows[id].Finished || g.reading[id] {
+			continue
+		}
+		for _, p := range (Lineage{Rows: g.rows, Listing: g.listing}).Verdict(id).Unknown {
+			there, err := Exists(g.t.Context(), g.stream, p)
+			if err != nil {
+				g.t.Fatal(err)
+			}
+			g.asked[p] = there
+		}
 	}
-	g.asked[id] = there
 }
 
-// step decides on every shard that has a row and starts what is ready, which
-// must hold no parent that the stream still has and the group has not finished.
+// step starts every shard that is ready, which must have no parent that the
+// stream still has and the group has not finished.
 func (g *group) step() {
 	for _, id := range slices.Sorted(maps.Keys(g.rows)) {
 		row := g.rows[id]
@@ -139,9 +169,6 @@ func (g *group) step() {
 			continue
 		}
 		v := g.lineage().Verdict(id)
-		for _, p := range v.Unknown {
-			g.ask(p)
-		}
 		if !v.Ready() {
 			continue
 		}
@@ -167,9 +194,9 @@ func (g *group) finish(all bool) {
 }
 
 // TestLineageKeepsOrderAndEnds: whatever order shards come, are listed, asked
-// for and trimmed in, and wherever a process dies, no shard is read before a
-// parent that could have been read; and when the stream stands still, every
-// shard is read.
+// for, hidden and trimmed in, and wherever a process dies, no shard is read
+// before a parent that could have been read; and when the stream stands still,
+// every shard is read.
 func TestLineageKeepsOrderAndEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := newGroup(t)
@@ -179,19 +206,23 @@ func TestLineageKeepsOrderAndEnds(t *testing.T) {
 			"trim":     func(*rapid.T) { g.trim() },
 			"discover": func(*rapid.T) { g.discover() },
 			"rows":     func(t *rapid.T) { g.makeRows(rapid.IntRange(1, 4).Draw(t, "rows")) },
+			"ask":      func(*rapid.T) { g.ask() },
 			"step":     func(*rapid.T) { g.step() },
 			"finish":   func(*rapid.T) { g.finish(false) },
+			"hide":     func(*rapid.T) { g.hide() },
+			"children": func(*rapid.T) { g.children() },
 			"restart":  func(*rapid.T) { g.restart() },
 		})
 
 		for _, s := range g.stream.shards {
-			s.Closed = true
+			s.Closed, s.hidden = true, false
 		}
 		for range 2 * len(g.ever) {
 			if err := Discover(t.Context(), g.stream, g.listing, Budget{}); err != nil {
 				t.Fatal(err)
 			}
 			g.makeRows(len(g.ever))
+			g.ask()
 			g.step()
 			g.finish(true)
 		}

@@ -7,15 +7,12 @@ import (
 	"time"
 )
 
-// listingOf is a listing whose last whole pass, and the one before, showed
-// these shards.
+// listingOf is a listing whose last whole pass showed these shards.
 func listingOf(t *testing.T, shards ...Shard) *Listing {
 	t.Helper()
 	var l Listing
-	for range 2 {
-		if err := l.Add(shards, ""); err != nil {
-			t.Fatal(err)
-		}
+	if err := l.Add(shards, ""); err != nil {
+		t.Fatal(err)
 	}
 	return &l
 }
@@ -28,6 +25,10 @@ func partial(t *testing.T, page ...Shard) *Listing {
 		t.Fatal(err)
 	}
 	return &l
+}
+
+func lineage(rows map[ShardID]Row, l *Listing, asked map[ShardID]bool) Lineage {
+	return Lineage{Rows: rows, Listing: l, Asked: asked}
 }
 
 var (
@@ -66,9 +67,9 @@ func TestVerdict(t *testing.T) {
 		{name: "the stream denied it", shard: child, asked: map[ShardID]bool{"p": false}, want: Verdict{Gone: []ShardID{"p"}}},
 		{name: "the stream knows it", shard: child, asked: map[ShardID]bool{"p": true}, want: Verdict{Waits: []ShardID{"p"}}},
 		{
-			name: "a whole listing lacks it", shard: child,
+			name: "a whole listing lacks it, which proves nothing", shard: child,
 			listing: func(t *testing.T) *Listing { t.Helper(); return listingOf(t, child) },
-			want:    Verdict{Gone: []ShardID{"p"}},
+			want:    Verdict{Unknown: []ShardID{"p"}},
 		},
 		{
 			name: "one unknown, one gone", shard: merged, asked: map[ShardID]bool{"q": false},
@@ -80,7 +81,7 @@ func TestVerdict(t *testing.T) {
 			if tc.listing != nil {
 				listing = tc.listing(t)
 			}
-			got := NewLineage(tc.rows, listing, tc.asked).Verdict(tc.shard.ID)
+			got := lineage(tc.rows, listing, tc.asked).Verdict(tc.shard.ID)
 			if !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got %+v, want %+v", got, tc.want)
 			}
@@ -97,23 +98,31 @@ func TestFault02_ChildWaitsForItsParent(t *testing.T) {
 		"listed": listingOf(t, parentP, child), "not listed any more": listingOf(t), "parent not listed any more": listingOf(t, child),
 	} {
 		rows := map[ShardID]Row{"p": {}, "c": {Parents: []ShardID{"p"}}}
-		if v := NewLineage(rows, listing, nil).Verdict("c"); v.Ready() {
+		if v := lineage(rows, listing, nil).Verdict("c"); v.Ready() {
 			t.Errorf("%s: read beside its parent: %+v", name, v)
 		}
 		rows["p"] = Row{Finished: true}
-		if v := NewLineage(rows, listing, nil).Verdict("c"); !v.Ready() || len(v.Gone) != 0 {
+		if v := lineage(rows, listing, nil).Verdict("c"); !v.Ready() || len(v.Gone) != 0 {
 			t.Errorf("%s: after its parent: %+v", name, v)
 		}
 	}
 }
 
-// TestFault03_TrimmedParentHoldsUpNobody: absent from a whole listing counts as
-// finished, and is told since the group never read it.
+// TestFault03_TrimmedParentHoldsUpNobody: the stream denies it, which is told
+// since the group never read it.
 func TestFault03_TrimmedParentHoldsUpNobody(t *testing.T) {
 	f := newFake(1, shard("c", "p"), shard("d", "c"))
 	var l Listing
-	mustDiscover(t, f, &l) // goes on until it can speak of the parent
-	v := NewLineage(nil, &l, nil).Verdict("c")
+	mustDiscover(t, f, &l)
+	asked := make(map[ShardID]bool)
+	for _, id := range lineage(nil, &l, nil).Verdict("c").Unknown {
+		there, err := Exists(t.Context(), f, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked[id] = there
+	}
+	v := lineage(nil, &l, asked).Verdict("c")
 	if !v.Ready() || !reflect.DeepEqual(v.Gone, []ShardID{"p"}) {
 		t.Errorf("got %+v", v)
 	}
@@ -126,7 +135,7 @@ func TestFault04_LineageFollowsFromRows(t *testing.T) {
 	rows := map[ShardID]Row{"c": {Parents: []ShardID{"p"}}}
 	for i, finished := range []bool{false, true, false, true} {
 		rows["p"] = Row{Finished: finished}
-		if got := NewLineage(rows, listing, nil).Verdict("c").Ready(); got != finished {
+		if got := lineage(rows, listing, nil).Verdict("c").Ready(); got != finished {
 			t.Errorf("step %d: ready %v, want %v", i, got, finished)
 		}
 	}
@@ -137,7 +146,7 @@ func TestFault04_LineageFollowsFromRows(t *testing.T) {
 func TestFault05_FinishedParentIsNotMadeAgain(t *testing.T) {
 	listing := listingOf(t, parentP, child)
 	rows := map[ShardID]Row{"p": {Finished: true}}
-	if got := NewLineage(rows, listing, nil).Unmade(); !reflect.DeepEqual(got, []Shard{child}) {
+	if got := lineage(rows, listing, nil).Unmade(); !reflect.DeepEqual(got, []Shard{child}) {
 		t.Errorf("to be made: %v", got)
 	}
 }
@@ -146,7 +155,7 @@ func TestUnmadeAncestorsFirst(t *testing.T) {
 	a := Shard{ID: "a", Parents: []ShardID{"m"}}
 	m := Shard{ID: "m", Parents: []ShardID{"z"}, Closed: true}
 	z := Shard{ID: "z", Closed: true}
-	if got := NewLineage(nil, listingOf(t, a, m, z), nil).Unmade(); !reflect.DeepEqual(got, []Shard{z, m, a}) {
+	if got := lineage(nil, listingOf(t, a, m, z), nil).Unmade(); !reflect.DeepEqual(got, []Shard{z, m, a}) {
 		t.Errorf("got %v", got)
 	}
 }
@@ -155,7 +164,7 @@ func TestUnmadeAncestorsFirst(t *testing.T) {
 func TestFault07_ChildOfAReadShardStartsAtItsHorizon(t *testing.T) {
 	pin := Start{Kind: AtTime, Time: epoch}
 	for name, row := range map[string]Row{"reading": {Read: true}, "finished": {Finished: true}} {
-		got := NewLineage(map[ShardID]Row{"p": row}, listingOf(t, parentP, child), nil).Start("c", pin)
+		got := lineage(map[ShardID]Row{"p": row}, listingOf(t, parentP, child), nil).Start("c", pin)
 		if want := (Start{Kind: TrimHorizon}); got != want {
 			t.Errorf("parent %s: starts at %v", name, got)
 		}
@@ -184,14 +193,14 @@ func TestH10_PinOrHorizon(t *testing.T) {
 		{"only a descendant was read", map[ShardID]Row{"g": {Parents: []ShardID{"c"}, Read: true}}, "c", pin},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got := NewLineage(tc.rows, listingOf(t, parentP, child, grandchild), nil).Start(tc.shard, pin)
+			got := lineage(tc.rows, listingOf(t, parentP, child, grandchild), nil).Start(tc.shard, pin)
 			if got != tc.want {
 				t.Errorf("starts at %v, want %v", got, tc.want)
 			}
 		})
 	}
 	loop := listingOf(t, Shard{ID: "a", Parents: []ShardID{"b"}}, Shard{ID: "b", Parents: []ShardID{"a"}})
-	if got := NewLineage(nil, loop, nil).Start("a", pin); got != pin {
+	if got := lineage(nil, loop, nil).Start("a", pin); got != pin {
 		t.Errorf("shards that name each other: %v", got)
 	}
 }
@@ -205,7 +214,7 @@ func TestH11_NoRowIsNotNoParent(t *testing.T) {
 	if err := Discover(t.Context(), f, &l, Budget{}); !errors.Is(err, ErrThrottled) {
 		t.Fatal(err)
 	}
-	v := NewLineage(nil, &l, nil).Verdict("c")
+	v := lineage(nil, &l, nil).Verdict("c")
 	if v.Ready() || !reflect.DeepEqual(v.Unknown, []ShardID{"p"}) {
 		t.Fatalf("before asking: %+v", v)
 	}
@@ -213,7 +222,7 @@ func TestH11_NoRowIsNotNoParent(t *testing.T) {
 	if err != nil || !there {
 		t.Fatal(there, err)
 	}
-	g := NewLineage(nil, &l, map[ShardID]bool{"p": there})
+	g := lineage(nil, &l, map[ShardID]bool{"p": there})
 	if v := g.Verdict("c"); !reflect.DeepEqual(v, Verdict{Waits: []ShardID{"p"}}) {
 		t.Fatalf("after asking: %+v", v)
 	}
@@ -221,7 +230,7 @@ func TestH11_NoRowIsNotNoParent(t *testing.T) {
 		t.Fatalf("made without its parents being known: %v", got)
 	}
 	mustDiscover(t, f, &l)
-	if got := ids(NewLineage(nil, &l, nil).Unmade()); !reflect.DeepEqual(got, []ShardID{"p", "c"}) {
+	if got := ids(lineage(nil, &l, nil).Unmade()); !reflect.DeepEqual(got, []ShardID{"p", "c"}) {
 		t.Errorf("to be made: %v", got)
 	}
 }
@@ -248,28 +257,38 @@ func TestH11_WhatCountsAsGone(t *testing.T) {
 	}
 }
 
-// TestH11_AnsweringShardThatNoListingShows is read for what is left in it, and
-// holds its child up until then.
-func TestH11_AnsweringShardThatNoListingShows(t *testing.T) {
-	rows := map[ShardID]Row{"c": {Parents: []ShardID{"p"}}}
-	for name, listing := range map[string]*Listing{"child listed": listingOf(t, child), "child known by its row": new(Listing)} {
-		g := NewLineage(rows, listing, map[ShardID]bool{"p": true})
-		if name != "child listed" {
-			if got := g.Unmade(); len(got) != 0 {
-				t.Errorf("%s: made before a whole pass lacked it: %v", name, got)
-			}
-			for range 2 {
-				g = NewLineage(rows, listing, map[ShardID]bool{"p": true})
-				if err := listing.Add(nil, ""); err != nil {
-					t.Fatal(err)
-				}
-			}
+// TestH11_ListingThatHidesAParent holds its child up, however often the listing
+// is whole, and the parent is read once it is found: here by the child filter.
+func TestH11_ListingThatHidesAParent(t *testing.T) {
+	f := newFake(10, shard("g").closed(), shard("p", "g").closed(), shard("c", "p"))
+	f.shards["p"].hidden = true
+	rows := map[ShardID]Row{"g": {Finished: true}, "c": {Parents: []ShardID{"p"}}}
+	var l Listing
+	for range 3 {
+		mustDiscover(t, f, &l)
+		v := lineage(rows, &l, nil).Verdict("c")
+		if !reflect.DeepEqual(v, Verdict{Unknown: []ShardID{"p"}}) {
+			t.Fatalf("before asking: %+v", v)
 		}
-		if v := g.Verdict("c"); v.Ready() {
-			t.Errorf("%s: read before its parent: %+v", name, v)
+		there, err := Exists(t.Context(), f, "p")
+		if err != nil {
+			t.Fatal(err)
 		}
-		if got, want := g.Unmade(), []Shard{{ID: "p", Closed: true}}; !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: to be made %v, want %v", name, got, want)
+		g := lineage(rows, &l, map[ShardID]bool{"p": there})
+		if v := g.Verdict("c"); v.Ready() || len(g.Unmade()) != 0 {
+			t.Fatalf("after asking: %+v, to be made %v", v, g.Unmade())
 		}
+	}
+	children, err := f.Children(t.Context(), "g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Found(children...)
+	g := lineage(rows, &l, nil)
+	if got := g.Unmade(); !reflect.DeepEqual(got, []Shard{{ID: "p", Parents: []ShardID{"g"}, Closed: true}}) {
+		t.Errorf("to be made: %v", got)
+	}
+	if got := g.Start("p", Start{Kind: AtTime, Time: epoch}); got.Kind != TrimHorizon {
+		t.Errorf("starts at %v", got)
 	}
 }

@@ -15,9 +15,9 @@ var ErrCursorRepeated = errors.New("listing repeats a cursor")
 // runs from the first page to the last, and only a whole pass can say that a
 // shard is not there.
 //
-// A pass is no snapshot: shards come while it is under way, before or behind
-// its cursor. So a pass speaks of a shard's absence only to those who knew of
-// it before the pass began (see Lacks).
+// A pass is no snapshot: shards come while it is under way, before and behind
+// its cursor, and a page may show a child and not its parent. So that a parent
+// is not listed never means that it is gone (see Lineage).
 //
 // The zero value is ready for use. A worker that takes discovery over starts
 // with a new one, since an old one shows shards that are long gone. It is not
@@ -30,12 +30,10 @@ type Listing struct {
 	whole   int              // number of the last pass that was read through; 0: none yet
 }
 
-// entry is what is known of one shard. Passes are numbered from 1.
+// entry is a shard, and the last pass that showed it. Passes count from 1.
 type entry struct {
-	shard  Shard
-	first  int // the pass in which it was first heard of
-	heard  int // the last pass in which anybody mentioned it
-	listed int // the last pass that showed it; 0: known by its name only
+	shard Shard
+	pass  int
 }
 
 // pass is the number of the pass under way, or of the next one.
@@ -67,35 +65,21 @@ func (l *Listing) Add(page []Shard, next ShardID) error {
 }
 
 // Found takes shards that were seen outside of a pass, as the child filter
-// shows them. They stay at least until a pass that begins later.
+// shows them. They stay at least until the end of a pass that begins later.
 func (l *Listing) Found(shards ...Shard) {
-	for _, s := range shards {
-		e := l.mention(s.ID)
-		// Pages are read at different moments, so an older view may come last:
-		// a shard never opens again, and never loses its parents.
-		s.Closed = s.Closed || e.shard.Closed
-		if len(s.Parents) == 0 {
-			s.Parents = e.shard.Parents
-		}
-		e.shard, e.listed = s, l.pass()
-		l.entries[s.ID] = e
-	}
-}
-
-// hear notes a shard that is known from its lease row only, so that a later
-// pass can speak of its parents.
-func (l *Listing) hear(id ShardID) { l.entries[id] = l.mention(id) }
-
-func (l *Listing) mention(id ShardID) entry {
 	if l.entries == nil {
 		l.entries = make(map[ShardID]entry)
 	}
-	e, ok := l.entries[id]
-	if !ok {
-		e = entry{shard: Shard{ID: id}, first: l.pass()}
+	for _, s := range shards {
+		// Pages are read at different moments, so an older view may come last:
+		// a shard never opens again, and never loses its parents.
+		known := l.entries[s.ID].shard
+		s.Closed = s.Closed || known.Closed
+		if len(s.Parents) == 0 {
+			s.Parents = known.Parents
+		}
+		l.entries[s.ID] = entry{shard: s, pass: l.pass()}
 	}
-	e.heard = l.pass()
-	return e
 }
 
 // Restart gives the pass under way up and keeps what it showed.
@@ -104,18 +88,13 @@ func (l *Listing) Restart() {
 	l.cursor, l.asked = "", nil
 }
 
-// finish ends a pass that was read through: what it did not show is not there
-// any more.
+// finish ends a pass that was read through: what it did not show is not
+// listed any more.
 func (l *Listing) finish() {
 	l.whole = l.pass()
 	for id, e := range l.entries {
-		if e.heard < l.whole {
+		if e.pass < l.whole {
 			delete(l.entries, id)
-			continue
-		}
-		if e.listed < l.whole {
-			e.listed = 0
-			l.entries[id] = e
 		}
 	}
 	l.Restart()
@@ -125,27 +104,9 @@ func (l *Listing) finish() {
 func (l *Listing) Complete() bool { return l.whole > 0 }
 
 // Has reports whether the shard is listed.
-func (l *Listing) Has(id ShardID) bool { return l.entries[id].listed > 0 }
-
-// Lacks reports whether the parent that a child names is not in the stream:
-// it is not listed, and a whole pass that began after the child was first
-// heard of did not show it.
-func (l *Listing) Lacks(parent, child ShardID) bool {
-	e, ok := l.entries[child]
-	return ok && !l.Has(parent) && l.whole > e.first
-}
-
-// Settled reports whether every parent that a listed shard names is either
-// listed or known to be absent; if not, another pass tells.
-func (l *Listing) Settled() bool {
-	for id, e := range l.entries {
-		for _, parent := range e.shard.Parents {
-			if e.listed > 0 && !l.Has(parent) && !l.Lacks(parent, id) {
-				return false
-			}
-		}
-	}
-	return l.Complete()
+func (l *Listing) Has(id ShardID) bool {
+	_, ok := l.entries[id]
+	return ok
 }
 
 // Shards returns the listed shards, ancestors before their descendants and
@@ -155,7 +116,7 @@ func (l *Listing) Shards() []Shard {
 	hasChild := make(map[ShardID]bool)
 	for _, e := range l.entries {
 		for _, parent := range e.shard.Parents {
-			hasChild[parent] = hasChild[parent] || e.listed > 0
+			hasChild[parent] = true
 		}
 	}
 	out := make([]Shard, 0, len(l.entries))

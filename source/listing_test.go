@@ -169,32 +169,6 @@ func TestListingRepairs(t *testing.T) {
 	}
 }
 
-// TestLacksNeedsAPassThatBeganLater: the parent is created behind the cursor
-// and split at once, so that the pass shows the child and not the parent.
-func TestLacksNeedsAPassThatBeganLater(t *testing.T) {
-	f := newFake(1, shard("m"))
-	var l Listing
-	if err := Discover(t.Context(), f, &l, Budget{Calls: 1}); err != nil {
-		t.Fatal(err)
-	}
-	f.shards["a"] = shard("a", "m").closed()
-	f.shards["z"] = shard("z", "a")
-	page, next, err := f.Shards(t.Context(), "m")
-	if err != nil || next != "" {
-		t.Fatal(next, err)
-	}
-	if err := l.Add(page, next); err != nil {
-		t.Fatal(err)
-	}
-	if !l.Complete() || l.Has("a") || l.Lacks("a", "z") || l.Settled() {
-		t.Fatalf("after the pass: complete %v, has %v, lacks %v, settled %v", l.Complete(), l.Has("a"), l.Lacks("a", "z"), l.Settled())
-	}
-	mustDiscover(t, f, &l)
-	if !l.Has("a") || l.Lacks("a", "z") || !l.Settled() {
-		t.Errorf("after the next: has %v, lacks %v, settled %v", l.Has("a"), l.Lacks("a", "z"), l.Settled())
-	}
-}
-
 func TestFoundOutlivesThePassUnderWay(t *testing.T) {
 	f := newFake(1, shard("m").closed(), shard("n"))
 	var l Listing
