@@ -72,6 +72,14 @@ func conditionFailureCases() []Case {
 				p.conditionItem(call(p, table, key, never), nil)
 				p.stored(table, key, old)
 			}},
+			Case{"condition failure/" + name + "/none if it holds", docConditions, func(p *probe) {
+				table, key := p.simple()
+				p.put(table, with(key, item{"version": num("1")}))
+				p.ok(call(p, table, key, always), name+" whose condition holds")
+				got := p.get(table, key)
+				p.same("the item is there", got != nil, name != "delete")
+				p.same("it has the new attribute", got["fresh"] != nil, name != "delete")
+			}},
 			Case{"condition failure/" + name + "/of nothing", docOnFailure, func(p *probe) {
 				table, key := p.simple()
 				p.conditionItem(call(p, table, key, always), nil)

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -11,7 +12,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// httpClient returns a client whose idle connections end with the test.
+func httpClient(t *testing.T) *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
 
 func TestMoto(t *testing.T) {
 	endpoint := os.Getenv("MILLRACE_MOTO_ENDPOINT")
@@ -19,6 +30,7 @@ func TestMoto(t *testing.T) {
 		t.Skip("set MILLRACE_MOTO_ENDPOINT to the address of a moto server, such as http://127.0.0.1:5000, to compare with it")
 	}
 	cfg := aws.Config{
+		HTTPClient:       httpClient(t),
 		Region:           "us-east-1",
 		BaseEndpoint:     &endpoint,
 		Credentials:      credentials.NewStaticCredentialsProvider("conformance", "conformance", ""),
@@ -42,6 +54,7 @@ func TestAWS(t *testing.T) {
 	if err != nil {
 		t.Fatalf("loading the AWS configuration: %v", err)
 	}
+	cfg.HTTPClient = httpClient(t)
 	Run(t, Target{
 		Name:     "AWS",
 		DynamoDB: dynamodb.NewFromConfig(cfg),
