@@ -95,7 +95,6 @@ func motoDifferences() []difference {
 			"condition/refused/undefined name",
 			"condition/refused/too few operands",
 			"condition/refused/between of two types",
-			"condition/refused/comparing with a list",
 		}},
 		{"moto evaluates a condition whose operands AWS refuses, to false", []string{
 			"condition/refused/begins_with a number",
