@@ -300,7 +300,7 @@ func (e *Engine) ExpireItems(tableName string) (int, error) {
 		if err != nil {
 			return 0, fmt.Errorf("reading a stored key: %w", err)
 		}
-		w := &write{table: t, key: key, kind: writeDelete, identity: `{"type":"Service","principalId":"dynamodb.amazonaws.com"}`}
+		w := &write{table: t, key: key, kind: writeDelete, identity: `{"Type":"Service","PrincipalId":"dynamodb.amazonaws.com"}`}
 		e.commit(c, effect{write: w, old: r})
 	}
 	return len(due), nil
