@@ -77,6 +77,11 @@ func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
 		e.answer(w, nil, err)
 		return
 	}
+	if get, ok := op.(*getRecords); ok {
+		if it, err := parseIterator(get.ShardIterator); err == nil {
+			defer e.tally.reading(it.Shard, call.App)()
+		}
+	}
 	if e.options.Latency != nil || e.faults.any() {
 		call.Table, call.Key = op.subject(e)
 	}

@@ -124,17 +124,23 @@ func (t *tally) request(seed uint64) uint64 {
 	return mix(seed + t.requests)
 }
 
+// shard finds or makes the counters of a shard. The caller holds t.mu.
+func (t *tally) shard(id string) *shardTally {
+	s := t.shards[id]
+	if s == nil {
+		s = &shardTally{reading: map[string]int{}, last: map[string]time.Time{}}
+		t.shards[id] = s
+	}
+	return s
+}
+
 // read counts a reader of a shard in. It returns false when the shard has as
 // many others within the last second as the limit allows; a negative limit
 // allows any number.
 func (t *tally) read(shard, app string, now time.Time, limit int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.shards[shard]
-	if s == nil {
-		s = &shardTally{reading: map[string]int{}, last: map[string]time.Time{}}
-		t.shards[shard] = s
-	}
+	s := t.shard(shard)
 	maps.DeleteFunc(s.last, func(_ string, at time.Time) bool { return now.Sub(at) >= time.Second })
 	if _, known := s.last[app]; !known && limit > 0 && len(s.last) >= limit {
 		s.Throttled++
@@ -150,11 +156,7 @@ func (t *tally) read(shard, app string, now time.Time, limit int) bool {
 func (t *tally) reading(shard, app string) (done func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	s := t.shards[shard]
-	if s == nil {
-		s = &shardTally{reading: map[string]int{}, last: map[string]time.Time{}}
-		t.shards[shard] = s
-	}
+	s := t.shard(shard)
 	s.reading[app]++
 	s.ReadersAtOnce = max(s.ReadersAtOnce, len(s.reading))
 	return func() {

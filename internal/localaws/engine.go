@@ -32,7 +32,8 @@ type Engine struct {
 	ids     uint64 // number of identities given out
 }
 
-// New makes an engine without tables. Close frees it.
+// New makes an engine without tables. Close frees it. An engine that is used
+// in a testing/synctest bubble must be made there: its channels belong to it.
 func New(options Options) *Engine {
 	return &Engine{
 		options: options.withDefaults(),

@@ -217,7 +217,7 @@ type transaction interface{ size() int }
 
 func throttled(call Call, op operation) *apiError {
 	if t, ok := op.(transaction); ok {
-		return cancelledBy(t, "ThrottlingError", "Throughput exceeds the current capacity for one or more global secondary indexes or the table")
+		return cancelledBy(t, "ThrottlingError", "Throughput exceeds the current capacity of your table")
 	}
 	switch {
 	case call.Operation == "GetRecords":

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// table is one table. What is above mu's line never changes; the rest is
+// table is one table. Its name, identity and schema never change; the rest is
 // guarded by Engine.mu.
 type table struct {
 	name, arn, id string
@@ -20,7 +20,6 @@ type table struct {
 	stream    *stream // the newest one, nil when there never was one
 	ttl       string  // the attribute, empty while TTL is off
 	tags      []tag
-	usage     Capacity
 }
 
 type billing struct {
