@@ -12,8 +12,8 @@ var ErrCursorRepeated = errors.New("listing repeats a cursor")
 
 // Listing is what is known of a stream's shards. It is fed with pages, over as
 // many calls as it takes: a page that fails costs nothing but that page. A pass
-// runs from the first page to the last, and only a whole pass can say that a
-// shard is not there.
+// runs from the first page to the last, and only a whole one takes shards out of
+// the listing.
 //
 // A pass is no snapshot: shards come while it is under way, before and behind
 // its cursor, and a page may show a child and not its parent. So that a parent
