@@ -39,6 +39,10 @@ func (t *Trimmed) Unwrap() error { return t.Err }
 // last record it handed on, and takes a new iterator from there whenever the
 // old one is of no use. It is not safe for concurrent use.
 //
+// A start at a time that lies before the trim horizon begins at the horizon,
+// and no service says so: whoever keeps a pin compares it with the stream's
+// clock (StreamInfo.Now) and its 24 hours of retention.
+//
 //	at start --Read--> after record --Read--> ... --no next iterator--> at shard end
 //	   ^ trimmed: at horizon, reported once       \--shard gone: stays gone
 type Cursor struct {
@@ -70,8 +74,8 @@ func (c *Cursor) Ended() bool { return c.at.Kind == ShardEnd }
 // Ended reports so, never because a page is empty or a call failed; the page
 // that ends it may carry records. Reading on after the end returns empty pages.
 //
-// An expired iterator is replaced once, from the place after the last record.
-// The error is a *Trimmed when records may be lost, and the next Read goes on at
+// An iterator that has expired since the last Read is replaced, once, from the
+// place after the last record. The error is a *Trimmed when records may be lost, and the next Read goes on at
 // the trim horizon. ErrShardGone is final: what was not read will never be, and
 // every further Read returns it. After any other error the same Read can be
 // tried again.

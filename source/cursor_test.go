@@ -84,24 +84,32 @@ func TestFault08_ExpiredIterator(t *testing.T) {
 		want  []int
 	}{
 		{
-			"before the first record, at the horizon", Start{Kind: TrimHorizon},
+			"before the first record, at the horizon",
+			Start{Kind: TrimHorizon},
 			[]error{ErrIteratorExpired},
-			[]string{"iterator s trim-horizon", "read", "iterator s trim-horizon", "read", "read"}, []int{3, 5, 7},
+			[]string{"iterator s trim-horizon", "read", "iterator s trim-horizon", "read", "read"},
+			[]int{3, 5, 7},
 		},
 		{
-			"before the first record, at a checkpoint", Start{Kind: AfterSequence, Sequence: "3"},
+			"before the first record, at a checkpoint",
+			Start{Kind: AfterSequence, Sequence: "3"},
 			[]error{ErrIteratorExpired},
-			[]string{"iterator s after-sequence 3", "read", "iterator s after-sequence 3", "read"}, []int{5, 7},
+			[]string{"iterator s after-sequence 3", "read", "iterator s after-sequence 3", "read"},
+			[]int{5, 7},
 		},
 		{
-			"before the first record, at the pinned time", Start{Kind: AtTime, Time: epoch.Add(5e9)},
+			"before the first record, at the pinned time",
+			Start{Kind: AtTime, Time: epoch.Add(5e9)},
 			[]error{ErrIteratorExpired},
-			[]string{"iterator s at-time", "read", "iterator s at-time", "read"}, []int{5, 7},
+			[]string{"iterator s at-time", "read", "iterator s at-time", "read"},
+			[]int{5, 7},
 		},
 		{
-			"after a record", Start{Kind: TrimHorizon},
+			"after a record",
+			Start{Kind: TrimHorizon},
 			[]error{nil, ErrIteratorExpired},
-			[]string{"iterator s trim-horizon", "read", "read", "iterator s after-sequence 5", "read"}, []int{3, 5, 7},
+			[]string{"iterator s trim-horizon", "read", "read", "iterator s after-sequence 5", "read"},
+			[]int{3, 5, 7},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

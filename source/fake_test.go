@@ -2,6 +2,7 @@ package source
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -75,7 +76,7 @@ func (f *fakeStream) Describe(context.Context) (StreamInfo, error) {
 
 func (f *fakeStream) Shards(ctx context.Context, after ShardID) ([]Shard, ShardID, error) {
 	if err := f.call("shards", after); err != nil {
-		if err == errHang {
+		if errors.Is(err, errHang) {
 			<-ctx.Done()
 			return nil, "", ctx.Err()
 		}

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// ErrCursorRepeated: a listing sent its reader back to a page it had read, so
-// that the pass would never end. The pass starts anew with the next call.
+// ErrCursorRepeated means that a listing sent its reader back to a page it had
+// read, so that the pass would never end. It starts anew with the next call.
 var ErrCursorRepeated = errors.New("listing repeats a cursor")
 
 // Listing is what is known of a stream's shards. It is fed with pages, over as

@@ -119,8 +119,9 @@ func (s Start) Before(other Start) bool {
 			return 1
 		case ShardEnd:
 			return 2
+		default:
+			return 0
 		}
-		return 0
 	}
 	a, b := rank(s.Kind), rank(other.Kind)
 	if a != b {

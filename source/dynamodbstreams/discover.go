@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
 
 	"millrace/event"
-	"millrace/internal/awsclient"
 	"millrace/source"
 )
 
@@ -117,5 +116,5 @@ func convertShard(in types.Shard) source.Shard {
 // noAnswer is the error of an answer that lacks what it is asked for: a server
 // that is no DynamoDB, or a broken one.
 func noAnswer(op, what string) error {
-	return awsclient.Classify(op, &event.Error{Class: event.Permanent, Op: "decoding the answer", Err: fmt.Errorf("it has no %s", what)})
+	return &event.Error{Class: event.Permanent, Op: op, Err: fmt.Errorf("the answer has no %s", what)}
 }

@@ -82,7 +82,8 @@ func TestChildren(t *testing.T) {
 		{
 			"an endpoint that does not know the filter",
 			[]string{described("", listed("p", "", "200"), listed("b", "p", ""), listed("x", "q", ""))},
-			[]source.ShardID{"b"}, nil, 1,
+			[]source.ShardID{"b"},
+			nil, 1,
 		},
 		{"a cursor that repeats", []string{described("b"), described("c"), described("b")}, nil, source.ErrCursorRepeated, 3},
 	} {

@@ -128,7 +128,7 @@ func TestEveryRecordOnceInOrder(t *testing.T) {
 						b.append(t.Context(), t, aggregate, written[aggregate])
 					}
 					var open []string
-					for _, s := range b.Engine.Shards(table) {
+					for _, s := range b.Shards(table) {
 						if !s.Closed {
 							open = append(open, s.ID)
 						}

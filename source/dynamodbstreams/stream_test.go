@@ -63,7 +63,9 @@ func TestEveryTypeArrivesAsStored(t *testing.T) {
 	}
 }
 
-func TestChangesAndTimeToLive(t *testing.T) {
+// TestH6_ChangesAreToldApart: only an insertion can be an event, and a removal
+// by TTL is not a hand's.
+func TestH6_ChangesAreToldApart(t *testing.T) {
 	b := newBench(t, localaws.Options{Shards: 1})
 	_, err := b.db.UpdateTimeToLive(t.Context(), &dynamodb.UpdateTimeToLiveInput{
 		TableName: aws.String(table), TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: aws.String("ttl"), Enabled: aws.Bool(true)},
