@@ -18,16 +18,25 @@ const (
 	held                    // its last run failed; nothing moves until its timer
 )
 
-// entry is one aggregate. Its records are slots of three kinds: ready (next
-// in line, without a hole from the position on), waiting (behind something
-// that is missing) and repeats (of a version that is ready or waiting
-// already, which must not settle before that one).
+// entry is one aggregate. It is small, because most entries are idle and
+// there may be a million of them.
 type entry struct {
 	aggregate string
-	layout    *event.Layout
-	state     state
-	known     bool   // position is what the target holds
 	position  uint64 // the last version in effect
+	state     state
+	known     bool // position is what the target holds
+	*work          // nil when idle
+
+	list       *list
+	prev, next *entry
+}
+
+// work is what a busy aggregate has besides. Its records are slots of three
+// kinds: ready (next in line, without a hole from the position on), waiting
+// (behind something that is missing) and repeats (of a version that is ready
+// or waiting already, which must not settle before that one).
+type work struct {
+	layout *event.Layout
 
 	ready   []slot
 	inHand  int    // of ready, from the front
@@ -38,9 +47,6 @@ type entry struct {
 	// timer is the place among the timers, -1 when none; due is its time.
 	timer int
 	due   time.Time
-
-	list       *list
-	prev, next *entry
 }
 
 // lack is what an aggregate misses and what was read for it from the event
@@ -98,6 +104,18 @@ func (e *entry) payload(s slot) (event.Image, bool) {
 		return e.fill.images[i], true
 	}
 	return event.Image{}, false
+}
+
+// cut takes the first n slots away. What is left moves to the front where
+// that is no more work than taking was, so that the memory is used again.
+func cut(slots []slot, n int) []slot {
+	left := len(slots) - n
+	if left > n {
+		return slots[n:]
+	}
+	copy(slots, slots[n:])
+	clear(slots[left:]) // they hold on to their pages
+	return slots[:left]
 }
 
 // find is the place of a version among the waiting.

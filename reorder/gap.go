@@ -33,6 +33,9 @@ func (w *Window) Due(now time.Time) (gaps []Gap, next time.Time) {
 		if e == nil {
 			break
 		}
+		if e.work == nil || !e.fill.wanted {
+			continue // its gap has closed since
+		}
 		e.fill.wanted = false
 		if g, ok := e.missing(w.opts.FillEvents - w.usage.Fills - w.asked); ok {
 			e.fill.out = true
@@ -152,7 +155,7 @@ func (w *Window) Postpone(now time.Time, g Gap, until time.Time) {
 func (w *Window) answered(g Gap) *entry {
 	w.asked -= int(g.To - g.From + 1)
 	e := w.entries[g.Aggregate]
-	if e == nil || !e.fill.out {
+	if e == nil || e.work == nil || !e.fill.out {
 		return nil
 	}
 	e.fill.out = false

@@ -40,6 +40,8 @@ type queue struct {
 
 func (q *queue) push(e *entry) { q.items = append(q.items, e) }
 
+func (q *queue) len() int { return len(q.items) - q.head }
+
 func (q *queue) pop() *entry {
 	if q.head == len(q.items) {
 		return nil

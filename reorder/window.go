@@ -1,6 +1,7 @@
 package reorder
 
 import (
+	"sync"
 	"time"
 
 	"millrace/event"
@@ -67,6 +68,7 @@ type Window struct {
 	unseen queue
 	gaps   queue
 	timers timers
+	spare  sync.Pool // of *work
 
 	pages   []*page // that may hold payloads, oldest first
 	usage   Usage
@@ -94,6 +96,26 @@ func (w *Window) Usage() Usage { return w.usage }
 
 // Stats tells what the window has seen.
 func (w *Window) Stats() Stats { return w.stats }
+
+// Work is what the owner can do for the window now.
+type Work struct {
+	Ready  int       // aggregates that Next may hand out
+	Unseen int       // aggregates that Unseen may hand out
+	Gaps   bool      // Due has gaps to hand out
+	Next   time.Time // when Due is to be called, zero when nothing is timed
+}
+
+// Work tells what there is to do.
+func (w *Window) Work() Work {
+	work := Work{
+		Ready: w.ready.len(), Unseen: w.unseen.len(),
+		Gaps: w.gaps.len() > 0 && w.usage.Fills+w.asked < w.opts.FillEvents,
+	}
+	if len(w.timers) > 0 {
+		work.Next = w.timers[0].due
+	}
+	return work
+}
 
 // Offer takes in the events of one page, in the page's order; bytes is what
 // the page keeps alive. The refs returned are settled: their versions were
@@ -130,9 +152,9 @@ func (w *Window) offer(now time.Time, s slot, ev *event.Event) {
 		w.settle(s)
 		return
 	}
-	if e.list == &w.idle {
+	if e.work == nil {
 		w.idle.remove(e)
-		w.busy.push(e)
+		w.engage(e, ev)
 	}
 	w.usage.Entries++
 	switch {
@@ -158,9 +180,9 @@ func (w *Window) entry(ev *event.Event) *entry {
 	if e != nil {
 		return e
 	}
-	e = &entry{aggregate: ev.Aggregate, layout: ev.Layout, timer: -1}
+	e = &entry{aggregate: ev.Aggregate}
 	w.entries[ev.Aggregate] = e
-	w.busy.push(e)
+	w.engage(e, ev)
 	if ev.Version == 1 {
 		// Nothing can be applied before the first version, and where something
 		// was, the sink's guard tells: no read is needed.
@@ -169,6 +191,27 @@ func (w *Window) entry(ev *event.Event) *entry {
 		w.ask(e)
 	}
 	return e
+}
+
+// engage makes an aggregate a busy one.
+func (w *Window) engage(e *entry, ev *event.Event) {
+	e.work, _ = w.spare.Get().(*work)
+	if e.work == nil {
+		e.work = &work{timer: -1}
+	}
+	e.layout = ev.Layout
+	w.busy.push(e)
+}
+
+// rest makes it an idle one.
+func (w *Window) rest(e *entry) {
+	w.unwake(e)
+	*e.work = work{timer: -1, ready: e.ready[:0], waiting: e.waiting[:0], repeats: e.repeats[:0]}
+	w.spare.Put(e.work)
+	e.work = nil
+	w.busy.remove(e)
+	w.idle.push(e)
+	w.forgetIdle()
 }
 
 // ask puts the aggregate among those whose position must be read.
@@ -271,18 +314,19 @@ func (w *Window) withhold(e *entry, until time.Time) {
 
 // release settles every record at or below the position.
 func (w *Window) release(e *entry) {
-	for len(e.ready) > 0 && e.ready[0].version <= e.position {
-		s := e.ready[0]
-		s.page.inactive()
-		w.forget(s)
-		w.settle(s)
-		e.ready = e.ready[1:]
+	n := 0
+	for ; n < len(e.ready) && e.ready[n].version <= e.position; n++ {
+		e.ready[n].page.inactive()
+		w.forget(e.ready[n])
+		w.settle(e.ready[n])
 	}
-	for len(e.waiting) > 0 && e.waiting[0].version <= e.position {
-		w.forget(e.waiting[0])
-		w.settle(e.waiting[0])
-		e.waiting = e.waiting[1:]
+	e.ready = cut(e.ready, n)
+	n = 0
+	for ; n < len(e.waiting) && e.waiting[n].version <= e.position; n++ {
+		w.forget(e.waiting[n])
+		w.settle(e.waiting[n])
 	}
+	e.waiting = cut(e.waiting, n)
 	kept := e.repeats[:0]
 	for _, s := range e.repeats {
 		if s.version > e.position {
@@ -350,14 +394,11 @@ func (w *Window) arrange(now time.Time, e *entry) {
 		}
 		e.ready = append(e.ready, s)
 	}
-	e.waiting = e.waiting[n:]
+	e.waiting = cut(e.waiting, n)
 	w.enqueue(e)
 	w.mind(now, e)
-	if e.list == &w.busy && e.state == open && len(e.waiting)+len(e.repeats) == 0 {
-		w.busy.remove(e)
-		w.unwake(e)
-		w.idle.push(e)
-		w.forgetIdle()
+	if e.state == open && len(e.waiting)+len(e.repeats) == 0 {
+		w.rest(e)
 	}
 }
 
