@@ -1,6 +1,7 @@
 package projection_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strconv"
@@ -31,8 +32,8 @@ func number(e event.Event, name string) (int, error) {
 	return strconv.Atoi(string(n))
 }
 
-func accounts(t testing.TB) projection.Projection {
-	t.Helper()
+func accounts(tb testing.TB) projection.Projection {
+	tb.Helper()
 	p, err := projection.New(projection.Fold[account]{
 		Apply: projection.On[account]{
 			"Paid": func(a account, e event.Event) (account, error) {
@@ -43,9 +44,7 @@ func accounts(t testing.TB) projection.Projection {
 			},
 			"Closed": func(a account, _ event.Event) (account, error) { return a, projection.ErrDeleted },
 			"Broken": func(a account, _ event.Event) (account, error) {
-				var none map[string]int
-				none["nothing"]++
-				return a, nil
+				return a, fmt.Errorf("no such line: %s", a.log[len(a.log)])
 			},
 		}.Apply,
 		Encode: func(a account) (event.Item, error) {
@@ -67,7 +66,7 @@ func accounts(t testing.TB) projection.Projection {
 		Ignore: []string{"Viewed"},
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return p
 }
@@ -160,7 +159,7 @@ func TestAPanicIsAnErrorOfItsEvent(t *testing.T) {
 	if class := event.ClassOf(err); class != event.Permanent {
 		t.Errorf("class %v, want permanent", class)
 	}
-	// The place is this file's handler, not the runtime's assignment to a nil map.
+	// The place is this file's handler, not the runtime's check of the index.
 	if first := panicked.Frames[0]; !strings.Contains(first, "accounts") || !strings.Contains(first, "fold_test.go") {
 		t.Errorf("first frame %q, want the fold's", first)
 	}
@@ -177,6 +176,7 @@ func TestPanicsAndErrorsOfTheCodec(t *testing.T) {
 		{"encoding panics", projection.Fold[int]{Apply: apply, Decode: decode, Encode: func(int) (event.Item, error) { panic("encode") }}},
 		{"decoding panics", projection.Fold[int]{Apply: apply, Encode: encode, Decode: func(event.Item) (int, error) { panic("decode") }}},
 		{"decoding fails", projection.Fold[int]{Apply: apply, Encode: encode, Decode: func(event.Item) (int, error) { return 0, errors.New("old form") }}},
+		{"panicking with a stop", projection.Fold[int]{Apply: apply, Encode: encode, Decode: func(event.Item) (int, error) { panic(context.Canceled) }}},
 		{"writing the attribute of the deleted", projection.Fold[int]{Apply: apply, Decode: decode, Encode: func(int) (event.Item, error) {
 			return event.Item{projection.DeletedAt: event.Null{}}, nil
 		}}},

@@ -12,7 +12,9 @@ import (
 const maxFrames = 16
 
 // Panic is a panic of a fold, turned into an error of the event that met it.
-// An exhausted memory and concurrent writes to a map cannot be caught.
+// It is permanent whatever was panicked with, so it does not unwrap: a class
+// found in the value would be taken for the event's. An exhausted memory and
+// concurrent writes to a map cannot be caught.
 type Panic struct {
 	Value any
 	// Frames are the calls that led there, innermost first, each a function
@@ -24,12 +26,6 @@ type Panic struct {
 // Error tells the panic's value and place.
 func (p *Panic) Error() string {
 	return fmt.Sprintf("panic: %v, in %s", p.Value, p.Frames[0])
-}
-
-// Unwrap returns the panic's value when it is an error.
-func (p *Panic) Unwrap() error {
-	err, _ := p.Value.(error)
-	return err
 }
 
 // catch makes an error of a panic. It must be deferred itself: only then does

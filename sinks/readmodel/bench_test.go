@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -30,9 +31,12 @@ type bench struct {
 
 func newBench(t *testing.T) bench {
 	t.Helper()
-	b := bench{t, localaws.New(localaws.Options{KeepHistory: true})}
+	b := bench{T: t, Engine: localaws.New(localaws.Options{
+		KeepHistory: true,
+		StaleReads:  time.Minute, // a read that forgets to be consistent shows
+	})}
 	t.Cleanup(func() {
-		if err := b.Engine.Close(); err != nil {
+		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -123,9 +127,9 @@ func (b bench) edit(aggregate string, change func(event.Item)) {
 	}
 }
 
-func (b bench) remove(aggregate string) error {
+func (b bench) remove(ctx context.Context, aggregate string) error {
 	key := awsvalue.ToItem(event.Item{"pk": event.String("VIEW#" + aggregate)})
-	_, err := b.operator().DeleteItem(b.Context(), &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: key})
+	_, err := b.operator().DeleteItem(ctx, &dynamodb.DeleteItemInput{TableName: aws.String(table), Key: key})
 	return err
 }
 

@@ -32,8 +32,8 @@ func TestConformance(t *testing.T) {
 					disarm()
 					disarm = b.Inject(localaws.Fault{Match: isUpdate, Do: lost(took), Times: 1})
 				},
-				Forget: func(_ context.Context, _ sinks.Identity, aggregate string) error {
-					return b.remove(aggregate)
+				Forget: func(ctx context.Context, _ sinks.Identity, aggregate string) error {
+					return b.remove(ctx, aggregate)
 				},
 			})
 		})

@@ -56,6 +56,7 @@ func TestEveryStateIsTheFoldOfItsHistory(t *testing.T) {
 }
 
 func play(t *testing.T, history []move) error {
+	t.Helper()
 	b := newBench(t)
 	p, err := ordersview.Projection()
 	if err != nil {

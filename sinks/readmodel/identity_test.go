@@ -172,7 +172,7 @@ func TestAPositionThatIsNoneIsRefused(t *testing.T) {
 		if got := apply(t.Context(), s, run("42", 3, 4)); event.ClassOf(got.Err) != event.Permanent {
 			t.Errorf("position %v: %+v, want a permanent error", wrong, got)
 		}
-		if err := b.remove("42"); err != nil {
+		if err := b.remove(t.Context(), "42"); err != nil {
 			t.Fatal(err)
 		}
 	}

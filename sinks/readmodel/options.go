@@ -32,7 +32,10 @@ type Options struct {
 	// Identity says whose positions these are. Required, each part of it; the
 	// version is at least 1.
 	Identity sinks.Identity
-	// Projection is the fold. Required.
+	// Projection is the fold. Required. Its attributes are all written in one
+	// expression, which DynamoDB limits to 4 KB and 300 operators (Developer
+	// Guide, "Constraints in Amazon DynamoDB"): a few hundred attributes. More
+	// belong into a map.
 	Projection projection.Projection
 	// Cache is how many aggregates' items are remembered, so that the next run
 	// needs no read. Default 10,000; negative for none.

@@ -78,7 +78,7 @@ func refused(ctx context.Context, sink sinks.Sink, run event.Run, bad uint64) er
 		return err
 	}
 	if class := event.ClassOf(outcome.Err); outcome.Err == nil || class != event.Permanent {
-		return fmt.Errorf("version %d was to be refused for good, the outcome is %v of class %v", bad, outcome.Err, class)
+		return fmt.Errorf("version %d was to be refused for good, the outcome is %+v of class %v", bad, outcome, class)
 	}
 	outcome.Err = nil
 	return demand(run, outcome, bad-1)
