@@ -1,6 +1,9 @@
 package reorder
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Drop forgets the records of a shard whose lease was lost, and settles none
 // of them. A run in hand goes on: its write is the correct next one, whoever
@@ -72,25 +75,21 @@ func (w *Window) Shed(limit int) {
 	if w.usage.Bytes <= limit {
 		return
 	}
-	kept := w.pages[:0]
 	for _, p := range w.pages {
 		if w.usage.Bytes > limit && p.active == 0 {
 			w.letGo(p)
 		}
-		if p.images != nil {
-			kept = append(kept, p)
-		}
 	}
-	clear(w.pages[len(kept):])
-	w.pages = kept
+	w.sweep()
 }
 
 // unload lets a page go whose last slot has ended.
 func (w *Window) unload(p *page) {
 	w.letGo(p)
-	for len(w.pages) > 0 && w.pages[0].images == nil {
-		w.pages[0] = nil
-		w.pages = w.pages[1:]
+	// Not only from the front: one aggregate that stands still there would
+	// have all the pages kept that pass it.
+	if w.gone*2 > len(w.pages) {
+		w.sweep()
 	}
 }
 
@@ -98,5 +97,11 @@ func (w *Window) letGo(p *page) {
 	if p.images != nil {
 		p.images = nil
 		w.usage.Bytes -= p.bytes
+		w.gone++
 	}
+}
+
+func (w *Window) sweep() {
+	w.pages = slices.DeleteFunc(w.pages, func(p *page) bool { return p.images == nil })
+	w.gone = 0
 }

@@ -57,7 +57,7 @@ func (e *entry) missing(limit int) (Gap, bool) {
 	from := e.end() + 1
 	to := e.waiting[0].version - 1
 	for _, s := range e.waiting {
-		if _, loaded := e.payload(s); loaded || s.version != to+1 {
+		if _, loaded := e.payload(s); loaded || s.version != to+1 || to+1-from >= uint64(limit) {
 			break
 		}
 		to++
@@ -116,17 +116,21 @@ func (w *Window) mind(now time.Time, e *entry) {
 }
 
 // Fill answers a gap with its events, all of them and in order; they may end
-// before the gap does, which then goes on.
+// before the gap does, which then goes on. Without any it is asked again after
+// GapWait.
 func (w *Window) Fill(now time.Time, g Gap, events []event.Event) {
+	if len(events) == 0 {
+		w.Postpone(now, g, now.Add(w.opts.GapWait))
+		return
+	}
 	e := w.answered(g)
-	if e == nil || !e.flowing() || len(e.waiting) == 0 || len(events) == 0 {
+	if e == nil || !e.flowing() || len(e.waiting) == 0 {
 		return // what was missing has come, or what waited for it has gone
 	}
 	if n := uint64(len(e.fill.images)); n > 0 && g.From != e.fill.from+n || n == 0 && g.From > e.end()+1 {
 		w.arrange(now, e)
 		return // what it was to continue has been forgotten meanwhile
 	}
-	e.fill.used = true
 	if len(e.fill.images) == 0 {
 		e.fill.from = g.From
 	}
@@ -135,6 +139,7 @@ func (w *Window) Fill(now time.Time, g Gap, events []event.Event) {
 		e.fill.images = append(e.fill.images, events[i].Image)
 		if v := events[i].Version; v > e.end() && !e.has(v) {
 			e.insert(slot{version: v})
+			e.fill.used = true
 		}
 	}
 	w.trimFill(e)

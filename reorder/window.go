@@ -71,6 +71,7 @@ type Window struct {
 	spare  sync.Pool // of *work
 
 	pages   []*page // that may hold payloads, oldest first
+	gone    int     // of them, that hold none any more
 	usage   Usage
 	asked   int // events of gaps that were handed out and not answered
 	stats   Stats
@@ -242,10 +243,13 @@ func (w *Window) Learn(now time.Time, aggregate string, at event.Position) []Ref
 	if e == nil || e.state != unseen {
 		return nil
 	}
+	if at.Version < e.position { // it was known before the answer to a run was lost
+		w.stats.Resets++
+	}
 	e.known, e.position, e.state = true, at.Version, open
-	before := w.usage.Entries
+	before := len(e.waiting) // the repeats were counted when they came
 	w.release(e)
-	w.stats.Duplicates += uint64(before - w.usage.Entries)
+	w.stats.Duplicates += uint64(before - len(e.waiting))
 	w.arrange(now, e)
 	return w.settled
 }

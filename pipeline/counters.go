@@ -1,0 +1,85 @@
+package pipeline
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// counters are what the worker itself counts; its windows count the rest.
+type counters struct {
+	records, pages, filtered, violations, unroutable atomic.Uint64
+	trimmed, shardsGone                              atomic.Uint64
+	runs, retries, fenced                            atomic.Uint64
+}
+
+// Stats is what a worker has done since its start.
+type Stats struct {
+	Records     uint64 // read from the stream
+	Pages       uint64
+	Filtered    uint64 // records that are no events
+	Violations  uint64 // changes or removals of event items
+	Unroutable  uint64 // records that name no aggregate or no version
+	Trimmed     uint64 // times that records were trimmed before they were read
+	ShardsGone  uint64 // shards that left the stream unread
+	Applied     uint64 // versions moved over, all sinks together
+	Duplicates  uint64 // records of versions that were applied or queued already
+	GapsArrived uint64 // gaps closed by their own records
+	GapsFilled  uint64 // gaps closed from the event store
+	Resets      uint64 // targets that held less than they were known to hold
+	Runs        uint64 // handed to sinks
+	Retries     uint64 // calls and runs that were or will be repeated
+	Fenced      uint64 // leases lost to somebody else
+	Shards      int    // held now
+	Pending     int    // records read and not settled, of the sink that has most
+	// Oldest is when the oldest of them was created; zero when there is none.
+	Oldest time.Time
+}
+
+// Stats sums up. It is safe to call while the worker runs.
+func (w *Worker) Stats() Stats {
+	c := &w.counters
+	s := Stats{
+		Records: c.records.Load(), Pages: c.pages.Load(), Filtered: c.filtered.Load(), Violations: c.violations.Load(),
+		Unroutable: c.unroutable.Load(), Trimmed: c.trimmed.Load(), ShardsGone: c.shardsGone.Load(),
+		Runs: c.runs.Load(), Retries: c.retries.Load(), Fenced: c.fenced.Load(),
+	}
+	for _, l := range w.lanes {
+		l.mu.Lock()
+		window := l.window.Stats()
+		l.mu.Unlock()
+		s.Applied += window.Applied
+		s.Duplicates += window.Duplicates
+		s.GapsArrived += window.GapsArrived
+		s.GapsFilled += window.GapsFilled
+		s.Resets += window.Resets
+	}
+	pending := make([]int, len(w.lanes))
+	for _, shard := range w.held() {
+		s.Shards++
+		shard.mu.Lock()
+		for i := range pending {
+			oldest, n := shard.frontier.Oldest(i)
+			pending[i] += n
+			if n > 0 && (s.Oldest.IsZero() || oldest.Before(s.Oldest)) {
+				s.Oldest = oldest
+			}
+		}
+		shard.mu.Unlock()
+	}
+	s.Pending = slices.Max(pending)
+	return s
+}
+
+// Troubles lists the aggregates that stand still, longest first.
+func (w *Worker) Troubles() []Trouble {
+	var out []Trouble
+	for _, l := range w.lanes {
+		out = append(out, l.troubles()...)
+	}
+	slices.SortFunc(out, func(a, b Trouble) int {
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.Aggregate, b.Aggregate))
+	})
+	return out
+}

@@ -1,0 +1,120 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"millrace/event"
+	"millrace/reorder"
+)
+
+// errMissing is why an aggregate waits whose next version is not in the event
+// store although a later one is.
+var errMissing = errors.New("the event store does not have it, although it has a later one")
+
+// confirmVersions is how many versions one Confirm reads: ten items of the
+// largest size fill a transaction's 4 MB (DynamoDB API Reference).
+const confirmVersions = 10
+
+// fillGaps reads what the window misses from the event store.
+func (l *lane) fillGaps(ctx context.Context) {
+	for {
+		gap, ok := l.nextGap()
+		if !ok {
+			return
+		}
+		l.fill(ctx, gap)
+	}
+}
+
+func (l *lane) nextGap() (reorder.Gap, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.stopped {
+		if len(l.gaps) == 0 {
+			l.gaps, _ = l.window.Due(time.Now())
+			l.wakeup()
+		}
+		if len(l.gaps) > 0 {
+			gap := l.gaps[0]
+			if l.gaps = l.gaps[1:]; len(l.gaps) > 0 {
+				l.due.Signal()
+			}
+			return gap, true
+		}
+		l.due.Wait()
+	}
+	return reorder.Gap{}, false
+}
+
+// fill answers one gap: with what follows its beginning without a hole, or,
+// when that is missing, by asking again later. A version that is missing is
+// read once more in a transaction before it counts as missing, since a query
+// may see one item of a transaction and not yet the other.
+func (l *lane) fill(ctx context.Context, gap reorder.Gap) {
+	missed := l.missed(gap)
+	var events []event.Event
+	var err error
+	if missed {
+		events, err = l.confirm(ctx, gap)
+	} else {
+		err = l.w.opts.Store.Range(ctx, gap.Aggregate, gap.From, gap.To, func(page []event.Event) error {
+			events = append(events, page...)
+			return nil
+		})
+	}
+	n := 0
+	for n < len(events) && events[n].Version == gap.From+uint64(n) {
+		n++
+	}
+
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	switch {
+	case err != nil:
+		l.window.Postpone(now, gap, now.Add(l.pauseGap(ctx, gap, now, fmt.Errorf("reading versions %d to %d: %w", gap.From, gap.To, err))))
+	case n == 0 && !missed:
+		l.trouble.note(l.sink.Name, gap.Aggregate, gap.From, now, &event.Error{Class: event.Gap, Op: "filling a gap", Err: errMissing}).Attempts = 0
+		l.window.Postpone(now, gap, now.Add(l.w.opts.Jitter.Around(l.w.opts.GapConfirm, l.w.opts.Worker+"/confirm/"+gap.Aggregate, 0)))
+	case n == 0:
+		l.window.Postpone(now, gap, now.Add(l.pauseGap(ctx, gap, now, &event.Error{Class: event.Gap, Op: fmt.Sprintf("filling a gap: version %d", gap.From), Err: errMissing})))
+	default:
+		l.trouble.end(gap.Aggregate)
+		l.window.Fill(now, gap, events[:n])
+	}
+	l.wakeup()
+}
+
+func (l *lane) confirm(ctx context.Context, gap reorder.Gap) ([]event.Event, error) {
+	versions := make([]uint64, 0, confirmVersions)
+	for v := gap.From; v <= gap.To && len(versions) < confirmVersions; v++ {
+		versions = append(versions, v)
+	}
+	return l.w.opts.Store.Confirm(ctx, gap.Aggregate, versions)
+}
+
+// missed reports whether the gap's first version was found missing before.
+func (l *lane) missed(gap reorder.Gap) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.trouble[gap.Aggregate]
+	return t != nil && t.Class == event.Gap && t.Version == gap.From
+}
+
+// pauseGap notes a gap that could not be filled and says when to try again,
+// with growing pauses: its record may still arrive by itself.
+func (l *lane) pauseGap(ctx context.Context, gap reorder.Gap, now time.Time, err error) time.Duration {
+	if ctx.Err() != nil {
+		return time.Hour
+	}
+	t := l.trouble.note(l.sink.Name, gap.Aggregate, gap.From, now, err)
+	l.tell(t)
+	base, limit := 100*time.Millisecond, 5*time.Second
+	if t.lasting() {
+		base, limit = 10*time.Second, time.Minute
+	}
+	return l.w.opts.Jitter.Backoff(base, limit, l.w.opts.Worker+"/gap/"+gap.Aggregate, t.Attempts-1)
+}

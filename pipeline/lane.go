@@ -1,0 +1,273 @@
+package pipeline
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"millrace/event"
+	"millrace/reorder"
+	"millrace/sinks"
+	"millrace/source"
+)
+
+// lane is one sink of a worker: the window that orders its events, and the
+// goroutines that do what the window asks for.
+type lane struct {
+	w     *Worker
+	sink  Sink
+	index int // among the worker's sinks, in each frontier
+
+	mu      sync.Mutex
+	window  *reorder.Window
+	shards  map[reorder.Shard]*shard // whose records may be settled
+	trouble troubles
+	// reserved is the room taken for pages that are being fetched.
+	reserved reorder.Usage
+	stopped  bool
+
+	ready, unseen, due, room *sync.Cond
+	idle                     int // appliers that wait for a run
+	gaps                     []reorder.Gap
+	alarm                    *time.Timer
+	alarmAt                  time.Time
+}
+
+// learners and fillers are how many calls for positions and for gaps one lane
+// has under way: enough that a cold start is not bound by one round trip.
+const (
+	learners = 4
+	fillers  = 8
+)
+
+func newLane(w *Worker, index int) *lane {
+	l := &lane{
+		w: w, sink: w.opts.Sinks[index], index: index,
+		window:  reorder.New(reorder.Options{GapWait: w.opts.GapWait}),
+		shards:  map[reorder.Shard]*shard{},
+		trouble: troubles{},
+	}
+	l.ready, l.unseen, l.due, l.room = sync.NewCond(&l.mu), sync.NewCond(&l.mu), sync.NewCond(&l.mu), sync.NewCond(&l.mu)
+	l.alarm = time.AfterFunc(time.Hour, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.alarmAt = time.Time{}
+		l.due.Signal()
+	})
+	l.alarm.Stop()
+	return l
+}
+
+// start runs the lane's goroutines in the group until stop; ctx ends the calls
+// that are under way.
+func (l *lane) start(ctx context.Context, group *sync.WaitGroup) {
+	for range l.sink.Parallel {
+		group.Go(func() { l.apply(ctx) })
+	}
+	for range learners {
+		group.Go(func() { l.learn(ctx) })
+	}
+	for range fillers {
+		group.Go(func() { l.fillGaps(ctx) })
+	}
+}
+
+// stop lets every goroutine return after the call it is in.
+func (l *lane) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = true
+	l.alarm.Stop()
+	for _, c := range []*sync.Cond{l.ready, l.unseen, l.due, l.room} {
+		c.Broadcast()
+	}
+}
+
+// admit lets the records of a shard be settled.
+func (l *lane) admit(s *shard) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shards[s.handle] = s
+}
+
+// drop forgets a shard: nothing of it is settled any more.
+func (l *lane) drop(s *shard) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.shards, s.handle)
+	l.window.Drop(time.Now(), s.handle)
+	l.wakeup()
+}
+
+// reserve takes room for a page before it is fetched, and waits for it. A
+// page that is under way must not find the budget full, and what waits behind
+// gaps gives its payloads up for it.
+func (l *lane) reserve(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.room.Broadcast()
+	})
+	defer stop()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		l.window.Shed(l.w.opts.BufferBytes - l.reserved.Bytes - PageRoom)
+		held := l.window.Usage()
+		if held.Bytes+l.reserved.Bytes+PageRoom <= l.w.opts.BufferBytes &&
+			held.Entries+l.reserved.Entries+source.MaxPageRecords <= l.w.opts.BufferEntries {
+			l.reserved.Bytes += PageRoom
+			l.reserved.Entries += source.MaxPageRecords
+			return nil
+		}
+		l.room.Wait()
+	}
+}
+
+// release gives the room back that reserve took.
+func (l *lane) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.unreserve()
+}
+
+func (l *lane) unreserve() {
+	l.reserved.Bytes -= PageRoom
+	l.reserved.Entries -= source.MaxPageRecords
+	l.room.Signal()
+}
+
+// offer takes in a page's events in place of the room that was reserved.
+func (l *lane) offer(s *shard, bytes int, events []reorder.Offered) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settle(l.window.Offer(time.Now(), s.handle, bytes, events))
+	l.unreserve()
+	l.wakeup()
+}
+
+// settle tells the frontiers. Records of shards that were lost are nobody's.
+func (l *lane) settle(refs []reorder.Ref) {
+	var ordinals []uint64
+	for i := 0; i < len(refs); {
+		handle := refs[i].Shard
+		ordinals = ordinals[:0]
+		for ; i < len(refs) && refs[i].Shard == handle; i++ {
+			ordinals = append(ordinals, refs[i].Ordinal)
+		}
+		if s := l.shards[handle]; s != nil {
+			s.settle(l.index, ordinals)
+		}
+	}
+}
+
+// wakeup is called after every change to the window: it wakes as many
+// goroutines as there is work for.
+func (l *lane) wakeup() {
+	work := l.window.Work()
+	for range min(work.Ready, l.idle) {
+		l.ready.Signal()
+	}
+	if work.Unseen > 0 {
+		l.unseen.Signal()
+	}
+	if work.Gaps {
+		l.due.Signal()
+	}
+	if !work.Next.IsZero() && (l.alarmAt.IsZero() || work.Next.Before(l.alarmAt)) {
+		l.alarmAt = work.Next
+		l.alarm.Reset(time.Until(work.Next))
+	}
+	if l.window.Usage().Bytes < l.w.opts.BufferBytes {
+		l.room.Signal()
+	}
+}
+
+// apply takes one run after the other to the sink.
+func (l *lane) apply(ctx context.Context) {
+	for {
+		run, ok := l.next()
+		if !ok {
+			return
+		}
+		outcomes := l.sink.Sink.Apply(ctx, []event.Run{run})
+		l.done(ctx, run, outcomes[0])
+	}
+}
+
+func (l *lane) next() (event.Run, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.stopped {
+		if run, ok := l.window.Next(l.sink.RunEvents); ok {
+			return run, true
+		}
+		l.idle++
+		l.ready.Wait()
+		l.idle--
+	}
+	return event.Run{}, false
+}
+
+func (l *lane) done(ctx context.Context, run event.Run, o event.Outcome) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	l.w.counters.runs.Add(1)
+	var retry time.Time
+	if o.Err != nil {
+		retry = now.Add(l.pause(ctx, now, run, o))
+	} else if o.Known {
+		l.trouble.end(run.Aggregate)
+	}
+	l.settle(l.window.Done(now, run.Aggregate, o, retry))
+	l.wakeup()
+}
+
+// learn reads positions of aggregates that are seen for the first time.
+func (l *lane) learn(ctx context.Context) {
+	for {
+		aggregates, ok := l.nextUnseen()
+		if !ok {
+			return
+		}
+		for try := 0; ; try++ {
+			positions, err := l.sink.Sink.Positions(ctx, aggregates)
+			if err == nil {
+				l.learned(aggregates, positions)
+				break
+			}
+			if event.ClassOf(err) == event.Superseded {
+				l.w.fail(err)
+			}
+			if !l.w.again(ctx, "positions/"+l.sink.Name, try, err) {
+				return
+			}
+		}
+	}
+}
+
+func (l *lane) nextUnseen() ([]string, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.stopped {
+		if aggregates := l.window.Unseen(sinks.MaxPositions); len(aggregates) > 0 {
+			return aggregates, true
+		}
+		l.unseen.Wait()
+	}
+	return nil, false
+}
+
+func (l *lane) learned(aggregates []string, positions []event.Position) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	for i, aggregate := range aggregates {
+		l.settle(l.window.Learn(now, aggregate, positions[i]))
+	}
+	l.wakeup()
+}

@@ -1,0 +1,115 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"millrace/checkpoint"
+	"millrace/event"
+	"millrace/internal/jitter"
+)
+
+// keepLease makes every write to the shard's lease row, one at a time, so that
+// none can overtake another: renewals that carry the checkpoint, and one last
+// write that says how it ended.
+func (s *shard) keepLease(ctx context.Context) {
+	defer s.end()
+	renew := s.w.opts.Jitter.Around(s.w.opts.Renew, s.timer("renew"), 0)
+	for n := 1; ; n++ {
+		s.waitForWork(ctx, renew)
+		if ctx.Err() != nil {
+			return
+		}
+		last, err := s.write(ctx)
+		switch {
+		case err == nil && last:
+			return
+		case err == nil:
+			renew = s.w.opts.Jitter.Around(s.w.opts.Renew, s.timer("renew"), n)
+		case event.ClassOf(err) == event.Fenced:
+			s.w.counters.fenced.Add(1)
+			s.w.opts.Log.Warn().Stringer("shard", s.key).Msg("the lease was lost; its records will be read again by whoever holds it now")
+			return
+		case errors.Is(err, checkpoint.ErrBackwards):
+			// A fault of ours. To go on would be to repeat it.
+			s.w.opts.Log.Error().Stringer("shard", s.key).Err(err).Msg("the lease row refused to go back; the shard is given up")
+			return
+		default:
+			// Nobody knows whether it landed. The trust window ends the reading
+			// if this goes on, and the row itself tells in the end.
+			s.w.counters.retries.Add(1)
+			s.w.opts.Log.Debug().Stringer("shard", s.key).Err(err).Msg("a lease write failed")
+			renew = s.w.opts.Jitter.Backoff(100*time.Millisecond, s.w.opts.Renew/2, s.timer("rewrite"), n)
+			if jitter.Sleep(ctx, renew) != nil {
+				return
+			}
+			renew = 0
+		}
+	}
+}
+
+func (s *shard) timer(what string) string {
+	return s.w.opts.Worker + "/" + what + "/" + string(s.key.Shard)
+}
+
+// waitForWork returns when it is time to renew, or at once when there is a
+// last write to make.
+func (s *shard) waitForWork(ctx context.Context, renew time.Duration) {
+	timed, cancel := context.WithTimeout(ctx, renew)
+	defer cancel()
+	_ = s.await(timed, func() bool { return s.phase != holding }) //nolint:errcheck // both ends of the wait mean work
+}
+
+// write makes one write as the phase asks for; last says that nothing follows.
+func (s *shard) write(ctx context.Context) (last bool, err error) {
+	s.mu.Lock()
+	planned := s.lease.Clone()
+	if at, moved := s.frontier.Checkpoint(); moved {
+		planned.Checkpoint = at
+	}
+	phase := s.phase
+	switch phase {
+	case finishing:
+		planned.State, planned.Children, planned.Owner = checkpoint.Finished, s.children, ""
+	case releasing:
+		planned.Owner = ""
+	default:
+	}
+	s.mu.Unlock()
+
+	call, cancel := context.WithTimeout(ctx, s.w.opts.Call)
+	defer cancel()
+	sent := s.w.instant()
+	written, err := s.w.opts.Control.Write(call, planned)
+	if err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lease = written
+	s.trust.Renewed(sent)
+	s.changed.Broadcast()
+	return phase == finishing || phase == releasing, nil
+}
+
+// end takes the shard out of the lanes. Where its lease was lost nothing of it
+// may be settled any more; where it was finished or released nothing is left.
+func (s *shard) end() {
+	s.mu.Lock()
+	if s.phase == holding {
+		s.phase = lost
+	}
+	s.trust.Lost()
+	s.changed.Broadcast()
+	s.mu.Unlock()
+	s.stopReading(errLost)
+	_ = s.await(context.Background(), func() bool { return s.reader }) //nolint:errcheck // it cannot be cut short
+	for _, l := range s.w.lanes {
+		l.drop(s)
+	}
+	s.mu.Lock()
+	s.gone = true
+	s.mu.Unlock()
+	s.w.kick()
+}

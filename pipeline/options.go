@@ -1,0 +1,171 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"millrace/checkpoint"
+	"millrace/event"
+	"millrace/internal/jitter"
+	"millrace/sinks"
+	"millrace/source"
+)
+
+// Stream is the change stream that a worker reads.
+type Stream interface {
+	source.Discoverer
+	source.Reader
+}
+
+// EventStore gives back what the stream is late with. Reads are strongly
+// consistent.
+type EventStore interface {
+	// Range hands on what stands of the versions from..to, in order, by pages.
+	Range(ctx context.Context, aggregate string, from, to uint64, page func([]event.Event) error) error
+	// Confirm reads up to 100 versions in one transaction and returns those
+	// that stand.
+	Confirm(ctx context.Context, aggregate string, versions []uint64) ([]event.Event, error)
+}
+
+// Control keeps what the group remembers.
+type Control interface {
+	checkpoint.LeaseStore
+	checkpoint.PinStore
+}
+
+// Sink is one sink of a pipeline.
+type Sink struct {
+	Name    string
+	Version int // at least 1; a rebuild raises it
+	Sink    sinks.Sink
+	// Parallel is how many runs are applied at a time. Default 64.
+	Parallel int
+	// RunEvents is the most events of a run. Default 10,000.
+	RunEvents int
+}
+
+func (s Sink) id() string { return fmt.Sprintf("%s@%d", s.Name, s.Version) }
+
+// Options of a Worker. Zero fields mean their defaults.
+type Options struct {
+	Group   string // consumer group; required
+	Worker  string // unique among the group's workers, earlier runs included; required
+	Stream  Stream // required
+	Control Control
+	Store   EventStore
+	Layout  *event.Layout
+	Sinks   []Sink // at least one
+
+	// Start is where a group begins that has never read this stream: at the
+	// trim horizon or at latest. Default trim horizon.
+	Start source.StartKind
+
+	// BufferBytes bounds the payloads that one sink holds. Default 64 MiB, at
+	// least twice PageRoom.
+	BufferBytes int
+	// BufferEntries bounds the unsettled records of one sink. Default
+	// 2,000,000, at least twice a page's 1000.
+	BufferEntries int
+	// Span bounds the records between a shard's checkpoint and its newest
+	// record read. Default 1,000,000.
+	Span int
+
+	// Lease is how long a lease stands without a renewal. Default 10 s.
+	Lease time.Duration
+	// Renew is how often a lease is renewed and its checkpoint written. Default
+	// three tenths of Lease.
+	Renew time.Duration
+	// Call bounds one call to the stream or the control table; a lease is
+	// trusted for 0.7 of its duration less this. Default 0.15 of Lease.
+	Call time.Duration
+	// Scan is how often lease rows are read; half of it while a lease is free.
+	// Default 2 s.
+	Scan time.Duration
+	// Discover is how often the stream's shards are listed. Default 60 s.
+	Discover time.Duration
+
+	// ReadsPerSecond bounds the reads of one shard. Default 5, which caps a
+	// shard at 5,000 records a second; negative means no limit.
+	ReadsPerSecond float64
+	// PollData and PollIdle are the pauses after a page with records that was
+	// not full, and the longest after empty ones. Defaults 250 ms and 1 s.
+	PollData, PollIdle time.Duration
+
+	// GapWait is how long missing versions may still arrive by themselves.
+	// Default 500 ms.
+	GapWait time.Duration
+	// GapConfirm is how long after a version was found missing in the event
+	// store it is asked for again, in a transaction. Default 5 s.
+	GapConfirm time.Duration
+
+	// Drain is the time from the stop until the worker returns. Default 25 s.
+	Drain time.Duration
+
+	Jitter jitter.Source
+	Log    zerolog.Logger // the zero value logs nothing
+}
+
+// PageRoom is the room for one page that is taken before it is fetched: 1 MB
+// on the wire is about this much decoded.
+const PageRoom = 4 << 20
+
+// withDefaults checks the options and fills in what was left out.
+func (o Options) withDefaults() (Options, error) {
+	var errs []error
+	require := func(ok bool, what string) {
+		if !ok {
+			errs = append(errs, errors.New(what))
+		}
+	}
+	require(o.Group != "", "a consumer group is required")
+	require(o.Worker != "", "a worker id is required")
+	require(o.Stream != nil && o.Control != nil && o.Store != nil && o.Layout != nil, "stream, control, store and layout are required")
+	require(len(o.Sinks) > 0, "at least one sink is required")
+	names := map[string]bool{}
+	sinkList := make([]Sink, len(o.Sinks))
+	for i, s := range o.Sinks {
+		require(s.Name != "" && s.Sink != nil && s.Version >= 1, fmt.Sprintf("sink %d needs a name, a version of at least 1 and a target", i+1))
+		require(!names[s.Name], fmt.Sprintf("two sinks are named %q", s.Name))
+		names[s.Name] = true
+		s.Parallel = orDefault(s.Parallel, 64)
+		s.RunEvents = orDefault(s.RunEvents, 10_000)
+		sinkList[i] = s
+	}
+	o.Sinks = sinkList
+	switch o.Start {
+	case 0:
+		o.Start = source.TrimHorizon
+	case source.TrimHorizon, source.Latest:
+	default:
+		require(false, fmt.Sprintf("a group starts at trim-horizon or latest, not at %v", o.Start))
+	}
+	o.BufferBytes = max(orDefault(o.BufferBytes, 64<<20), 2*PageRoom)
+	o.BufferEntries = max(orDefault(o.BufferEntries, 2_000_000), 2*source.MaxPageRecords)
+	o.Span = max(orDefault(o.Span, 1_000_000), source.MaxPageRecords)
+	o.Lease = orDefault(o.Lease, 10*time.Second)
+	o.Renew = orDefault(o.Renew, o.Lease*3/10)
+	o.Call = orDefault(o.Call, o.Lease*15/100)
+	require(checkpoint.TrustWindow(o.Lease, o.Call) >= o.Call+o.Renew,
+		fmt.Sprintf("a lease of %v cannot be renewed every %v with calls of up to %v: its trust would end in between", o.Lease, o.Renew, o.Call))
+	o.Scan = orDefault(o.Scan, 2*time.Second)
+	o.Discover = orDefault(o.Discover, time.Minute)
+	o.ReadsPerSecond = orDefault(o.ReadsPerSecond, 5)
+	o.PollData = orDefault(o.PollData, 250*time.Millisecond)
+	o.PollIdle = max(orDefault(o.PollIdle, time.Second), o.PollData)
+	o.GapWait = orDefault(o.GapWait, 500*time.Millisecond)
+	o.GapConfirm = orDefault(o.GapConfirm, 5*time.Second)
+	o.Drain = orDefault(o.Drain, 25*time.Second)
+	return o, errors.Join(errs...)
+}
+
+func orDefault[T comparable](v, standard T) T {
+	var zero T
+	if v == zero {
+		return standard
+	}
+	return v
+}

@@ -1,0 +1,327 @@
+package pipeline
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"millrace/checkpoint"
+	"millrace/event"
+	"millrace/internal/jitter"
+	"millrace/reorder"
+	"millrace/source"
+)
+
+// Why a shard's goroutines were told to end.
+var (
+	errStopping = &event.Error{Class: event.Stopping, Op: "the worker is stopping"}
+	errLost     = &event.Error{Class: event.Fenced, Op: "the lease is held by somebody else"}
+)
+
+// shard is one reading of one shard, from the grant of its lease to the last
+// write to it.
+type shard struct {
+	w      *Worker
+	handle reorder.Shard
+	key    checkpoint.LeaseKey
+
+	// stopReading ends the reader when the lease is lost.
+	stopReading context.CancelCauseFunc
+	reading     context.Context //nolint:containedctx // it is the reading's own life, not a caller's
+
+	mu       sync.Mutex
+	changed  *sync.Cond
+	frontier *Frontier
+	lease    checkpoint.Lease // as last written
+	trust    checkpoint.Trust
+	children []source.ShardID
+	phase    phase
+	reader   bool // the reader has returned
+	gone     bool // nothing of it runs any more
+}
+
+// phase says what the lease writer is to do next.
+type phase uint8
+
+const (
+	holding   phase = iota + 1 // renew
+	finishing                  // everything is settled and the children have rows: write finished
+	releasing                  // write no owner
+	lost                       // write nothing
+)
+
+// newShard sets up the reading of a shard whose lease was granted by a call
+// that was sent at an instant.
+func (w *Worker) newShard(lease checkpoint.Lease, sent checkpoint.Instant) *shard {
+	s := &shard{
+		w: w, key: lease.Key, lease: lease, phase: holding,
+		frontier: NewFrontier(lease.Checkpoint, len(w.lanes)),
+		trust:    checkpoint.NewTrust(w.opts.Lease, w.opts.Call),
+	}
+	s.changed = sync.NewCond(&s.mu)
+	s.trust.Renewed(sent)
+	s.reading, s.stopReading = context.WithCancelCause(context.Background())
+	w.mu.Lock()
+	w.handles++
+	s.handle = w.handles
+	w.shards = append(w.shards, s)
+	w.mu.Unlock()
+	for _, l := range w.lanes {
+		l.admit(s)
+	}
+	return s
+}
+
+func (s *shard) isGone() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.gone
+}
+
+// drained is asked under the shard's lock.
+func (s *shard) drained() bool {
+	return s.phase == lost || s.gone || s.reader && s.frontier.Settled()
+}
+
+// release has the lease writer write the last checkpoint and no owner.
+func (s *shard) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase == holding {
+		s.phase = releasing
+		s.changed.Broadcast()
+	}
+}
+
+// settle is called under a lane's lock.
+func (s *shard) settle(sink int, ordinals []uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.frontier.Settle(sink, ordinals...)
+	s.changed.Broadcast()
+}
+
+// await waits under the shard's lock until a condition holds or ctx ends.
+func (s *shard) await(ctx context.Context, holds func() bool) error {
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.changed.Broadcast()
+	})
+	defer stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for !holds() {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		s.changed.Wait()
+	}
+	return nil
+}
+
+// read follows the shard to its end and then sees it finished.
+func (s *shard) read() {
+	ctx := s.reading
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.reader = true
+		s.changed.Broadcast()
+	}()
+	cursor, err := source.NewCursor(s.w.opts.Stream, s.key.Shard, s.lease.Checkpoint)
+	if err != nil {
+		s.w.opts.Log.Error().Stringer("shard", s.key).Err(err).Msg("the checkpoint cannot be read from; the shard stands still")
+		<-ctx.Done()
+		return
+	}
+	p := newPace(s.w.opts)
+	for failures := 0; !cursor.Ended(); {
+		if err := s.fetch(ctx, cursor, p); err != nil {
+			if ctx.Err() != nil {
+				return
+			}
+			if errors.Is(err, source.ErrShardGone) {
+				break // what was read of it is all there will ever be
+			}
+			if !s.w.again(ctx, "read/"+string(s.key.Shard), failures, err) {
+				return
+			}
+			failures++
+			continue
+		}
+		failures = 0
+		if err := jitter.Sleep(ctx, p.pause(cursor.Ended(), s.w.opts.Jitter, string(s.key.Shard))); err != nil {
+			return
+		}
+	}
+	s.finish(ctx)
+}
+
+// fetch reads one page and hands it on.
+func (s *shard) fetch(ctx context.Context, cursor *source.Cursor, p *pace) error {
+	if err := s.await(ctx, func() bool { return s.frontier.Span() < s.w.opts.Span }); err != nil {
+		return err
+	}
+	for i, l := range s.w.lanes {
+		if err := l.reserve(ctx); err != nil {
+			for _, earlier := range s.w.lanes[:i] {
+				earlier.release()
+			}
+			return err
+		}
+	}
+	offered := false
+	defer func() {
+		if !offered {
+			for _, l := range s.w.lanes {
+				l.release()
+			}
+		}
+	}()
+	// Room may have taken long to come: only now is it known whether the lease
+	// can still be trusted.
+	if err := s.await(ctx, s.mayCall); err != nil {
+		return err
+	}
+	call, cancel := context.WithTimeout(ctx, s.w.opts.Call)
+	defer cancel()
+	p.began()
+	page, err := cursor.Read(call, source.MaxPageRecords)
+	var trimmed *source.Trimmed
+	switch {
+	case errors.As(err, &trimmed):
+		s.w.counters.trimmed.Add(1)
+		s.w.opts.Log.Error().Stringer("shard", s.key).Err(err).Time("since", trimmed.Since).
+			Msg("records were trimmed before they were read; reading goes on at the trim horizon")
+		return nil
+	case errors.Is(err, source.ErrShardGone):
+		s.w.counters.shardsGone.Add(1)
+		s.w.opts.Log.Error().Stringer("shard", s.key).Err(err).
+			Msg("the shard is gone from the stream; what it held beyond the checkpoint is lost")
+		return err
+	case err != nil:
+		return err
+	}
+	p.read(len(page.Records), page.Bytes)
+	offered = true
+	s.deliver(page)
+	return nil
+}
+
+// mayCall is asked under the shard's lock.
+func (s *shard) mayCall() bool {
+	return s.phase == holding && s.trust.MayCall(s.w.instant(), s.w.opts.Call)
+}
+
+// deliver routes a page's records and hands its events to every lane.
+func (s *shard) deliver(page source.Page) {
+	w := s.w
+	w.counters.pages.Add(1)
+	w.counters.records.Add(uint64(len(page.Records)))
+	marks := make([]Mark, len(page.Records))
+	events := make([]reorder.Offered, 0, len(page.Records))
+	for i := range page.Records {
+		r := &page.Records[i]
+		marks[i] = Mark{Sequence: r.Sequence, Created: r.Created}
+		e, verdict, err := w.opts.Layout.Route(r)
+		switch verdict {
+		case event.IsEvent:
+			marks[i].Waits = true
+			events = append(events, reorder.Offered{Event: e, Ordinal: uint64(i)})
+		case event.Filtered:
+			w.counters.filtered.Add(1)
+		case event.Violation:
+			w.violation(s, r, e)
+		case event.Unroutable:
+			// It settles nowhere: a record that nobody can place must not be
+			// passed by a checkpoint.
+			marks[i].Waits = true
+			w.counters.unroutable.Add(1)
+			w.opts.Log.Error().Stringer("shard", s.key).Str("sequence", string(r.Sequence)).Str("eventId", r.ID).Err(err).
+				Msg("a record names no aggregate or version; it holds the shard's checkpoint until the layout fits")
+		}
+	}
+	s.mu.Lock()
+	first := s.frontier.Page(marks)
+	s.mu.Unlock()
+	for i := range events {
+		events[i].Ordinal += first
+	}
+	for _, l := range w.lanes {
+		l.offer(s, page.Bytes, events)
+	}
+}
+
+// finish waits until everything is settled, gives the children their rows and
+// has the lease writer mark the shard as finished.
+func (s *shard) finish(ctx context.Context) {
+	s.mu.Lock()
+	s.frontier.End()
+	s.mu.Unlock()
+	if s.await(ctx, s.frontier.Settled) != nil {
+		return
+	}
+	children, ok := s.w.children(ctx, s)
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase == holding {
+		s.children, s.phase = children, finishing
+		s.changed.Broadcast()
+	}
+}
+
+// pace says how long to wait before the next read of a shard.
+type pace struct {
+	spacing  time.Duration // between the beginnings of two reads
+	data     time.Duration
+	idle     time.Duration
+	started  time.Time
+	empty    int // empty pages in a row
+	full     bool
+	sequence int
+}
+
+func newPace(o Options) *pace {
+	p := &pace{data: o.PollData, idle: o.PollIdle}
+	if o.ReadsPerSecond > 0 {
+		p.spacing = time.Duration(float64(time.Second) / o.ReadsPerSecond)
+	}
+	return p
+}
+
+func (p *pace) began() { p.started = time.Now() }
+
+func (p *pace) read(records, bytes int) {
+	p.full = records == source.MaxPageRecords || bytes >= source.MaxPageBytes
+	if records > 0 {
+		p.empty = 0
+	} else {
+		p.empty++
+	}
+}
+
+// pause is nothing after a full page but what the limit of reads asks for,
+// short after data, and grows while nothing comes.
+func (p *pace) pause(ended bool, j jitter.Source, name string) time.Duration {
+	if ended {
+		return 0
+	}
+	wait := time.Duration(0)
+	switch {
+	case p.full:
+	case p.empty == 0:
+		wait = p.data
+	default:
+		wait = min(p.data<<min(p.empty, 10), p.idle)
+	}
+	p.sequence++
+	if wait > 0 {
+		wait = j.Around(wait, "poll/"+name, p.sequence)
+	}
+	return max(wait, p.spacing-time.Since(p.started))
+}

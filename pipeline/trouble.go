@@ -1,0 +1,90 @@
+package pipeline
+
+import (
+	"context"
+	"time"
+
+	"millrace/event"
+)
+
+// troubles are the aggregates whose next event could not be applied, or whose
+// next version is missing. They move nothing and hold nobody else up.
+type troubles map[string]*Trouble
+
+// Trouble is one aggregate that stands still in one sink.
+type Trouble struct {
+	Sink      string
+	Aggregate string
+	Version   uint64 // the first that is not in effect
+	Class     event.Class
+	Since     time.Time
+	Attempts  int
+	Err       error
+}
+
+// note counts one more failed attempt at a version.
+func (t troubles) note(sink, aggregate string, version uint64, now time.Time, err error) *Trouble {
+	known := t[aggregate]
+	if known == nil || known.Version != version {
+		known = &Trouble{Sink: sink, Aggregate: aggregate, Version: version, Since: now}
+		t[aggregate] = known
+	}
+	known.Attempts++
+	known.Class, known.Err = event.ClassOf(err), err
+	return known
+}
+
+func (t troubles) end(aggregate string) { delete(t, aggregate) }
+
+// lasting reports whether trying again soon is no use.
+func (t *Trouble) lasting() bool { return t.Class != event.Transient }
+
+// pause notes a run that failed and says how long its aggregate is held. It is
+// called under the lane's lock.
+func (l *lane) pause(ctx context.Context, now time.Time, run event.Run, o event.Outcome) time.Duration {
+	class := event.ClassOf(o.Err)
+	switch {
+	case ctx.Err() != nil, class == event.Stopping:
+		return time.Hour // our own stop, which is no failure: nobody will ask again
+	case class == event.Superseded:
+		l.w.fail(o.Err)
+		return time.Hour
+	}
+	failed := run.After.Version + 1
+	if o.Known {
+		failed = o.Position.Version + 1
+	}
+	t := l.trouble.note(l.sink.Name, run.Aggregate, failed, now, o.Err)
+	l.w.counters.retries.Add(1)
+	wait := l.w.opts.Jitter.Backoff(50*time.Millisecond, 5*time.Second, l.w.opts.Worker+"/apply/"+run.Aggregate, t.Attempts-1)
+	if t.lasting() {
+		// Nothing is skipped: the aggregate waits here, and its records hold the
+		// checkpoint, until the cause is gone.
+		wait = l.w.opts.Jitter.Backoff(2*time.Second, time.Minute, l.w.opts.Worker+"/apply/"+run.Aggregate, t.Attempts-1)
+	}
+	l.tell(t)
+	return wait
+}
+
+// tell logs a trouble when it begins and when it goes on for long.
+func (l *lane) tell(t *Trouble) {
+	switch {
+	case t.lasting() && t.Attempts == 1:
+		l.w.opts.Log.Error().Str("sink", t.Sink).Str("aggregate", t.Aggregate).Uint64("version", t.Version).
+			Stringer("class", t.Class).Err(t.Err).Msg("an event cannot be applied; its aggregate waits, others go on")
+	case t.Attempts&(t.Attempts-1) == 0 && t.Attempts >= 8:
+		l.w.opts.Log.Warn().Str("sink", t.Sink).Str("aggregate", t.Aggregate).Uint64("version", t.Version).
+			Stringer("class", t.Class).Int("attempts", t.Attempts).Time("since", t.Since).Err(t.Err).Msg("an aggregate still stands still")
+	}
+}
+
+// troubles copies what stands still in the lane.
+func (l *lane) troubles() []Trouble {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	out := make([]Trouble, 0, len(l.trouble))
+	for _, t := range l.trouble {
+		out = append(out, *t)
+	}
+	return out
+}
