@@ -54,9 +54,6 @@ const lostAnswers = 32
 // later reports whether a row's heartbeat was written by this store after held
 // was returned, by a try that its caller has no answer to.
 func (m Marks) later(row, held Lease) bool {
-	if row.Token != held.Token {
-		return false
-	}
 	heartbeat := held.Heartbeat
 	for range lostAnswers {
 		heartbeat = m.next(held.Key, held.Token, heartbeat)

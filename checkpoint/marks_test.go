@@ -41,6 +41,8 @@ func TestAfterRefusal(t *testing.T) {
 	older.Checkpoint.Sequence = "5"
 	released, taken, theirs := next, stranger.Grant(next, "w2"), stranger.Renew(l)
 	released.Owner = ""
+	restored := l // a row from a backup, say
+	restored.Token = "t0"
 	release := l
 	release.Owner = ""
 	far := l
@@ -63,6 +65,7 @@ func TestAfterRefusal(t *testing.T) {
 		{name: "as it was held", held: l, row: l, err: ErrBackwards},
 		{name: "another took it", held: l, row: taken, err: ErrFenced},
 		{name: "another's heartbeat under our token", held: l, row: theirs, err: ErrFenced},
+		{name: "another token beside our heartbeat", held: l, row: restored, err: ErrFenced},
 		{name: "released meanwhile", held: l, row: released, err: ErrFenced},
 		{name: "no row", held: l, row: Lease{}, err: ErrFenced},
 	} {

@@ -32,7 +32,8 @@ func TestWatch(t *testing.T) {
 		t.Error("what is asked about is not what was watched")
 	}
 	for _, l := range []Lease{renewed, regranted} {
-		w.See(at(duration), []Lease{l})
+		w.See(at(0), []Lease{a})
+		w.See(at(duration), []Lease{l}) // one of the two marks has changed
 		if w.Expired(at(2*duration-1), l) || !w.Expired(at(2*duration), l) {
 			t.Errorf("%+v does not count from its own first sight", l)
 		}

@@ -61,6 +61,11 @@ func grantOnAnOldHeartbeat(c subject) {
 	_, err = h.Open("w3").Grant(t.Context(), seen, "w3")
 	fenced(t, err)
 	stands(t, w2, held)
+	forged := held
+	forged.Token = seen.Token // the heartbeat alone does not do either
+	_, err = w1.Grant(t.Context(), forged, "w1")
+	fenced(t, err)
+	stands(t, w2, held)
 
 	_, err = w1.Grant(t.Context(), fresh(key("no such shard")), "w1")
 	fenced(t, err)
@@ -203,6 +208,10 @@ func orphanIsTakenAgain(c subject) {
 	_, err := w.Write(t.Context(), held) // the part that stepped down wakes up
 	fenced(t, err)
 	stands(t, w, again)
+	held.Heartbeat = again.Heartbeat // same owner, and it has listed the row: the token is an old one
+	_, err = w.Write(t.Context(), held)
+	fenced(t, err)
+	stands(t, w, again)
 }
 
 func releaseFreesAtOnce(c subject) {
@@ -254,10 +263,17 @@ func handOverRequests(c subject) {
 	if err := w3.Ask(t.Context(), held, "w3"); err != nil {
 		t.Error(err)
 	}
+	old := held
 	held.Owner = ""
 	released := written(t, w1, held)
-	if next := granted(t, w3, released, "w3"); next.Asked != "" {
+	fenced(t, w3.Ask(t.Context(), old, "w3")) // its request stands, and there is nobody to fulfil it
+	next := granted(t, w3, released, "w3")
+	if next.Asked != "" {
 		t.Errorf("a fulfilled request stands: %q", next.Asked)
 	}
-	fenced(t, w2.Ask(t.Context(), held, "w2"))
+	fenced(t, w2.Ask(t.Context(), old, "w2"))
+	if err := w2.Ask(t.Context(), next, "w2"); err != nil {
+		t.Error(err)
+	}
+	fenced(t, w2.Ask(t.Context(), old, "w2")) // asks the same of somebody else
 }

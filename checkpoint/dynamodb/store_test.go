@@ -41,7 +41,8 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	engine := localaws.New(localaws.Options{})
+	// A read that is not consistent sees nothing of what a test does.
+	engine := localaws.New(localaws.Options{StaleReads: time.Hour})
 	t.Cleanup(func() {
 		if err := engine.Close(); err != nil {
 			t.Error(err)
@@ -240,7 +241,7 @@ func TestThePinLeavesTheRestOfItsRow(t *testing.T) {
 	if err != nil || got.Start != pin.Start {
 		t.Fatalf("pinned %+v, %v", got, err)
 	}
-	out, err := b.client.GetItem(t.Context(), &sdk.GetItemInput{TableName: aws.String(control), Key: primary(controlkey.Stream("g", "t", "l"))})
+	out, err := b.client.GetItem(t.Context(), &sdk.GetItemInput{TableName: aws.String(control), Key: primary(controlkey.Stream("g", "t", "l")), ConsistentRead: aws.Bool(true)})
 	if err != nil {
 		t.Fatal(err)
 	}
