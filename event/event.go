@@ -73,6 +73,8 @@ type Outcome struct {
 	// its position before the next run of this aggregate.
 	Known bool
 	// Err says why the event after Position is not in effect; nil when the
-	// whole run is. An *Error carries the class.
+	// whole run is, and when the target forgot: Position then lies below
+	// Run.After, and what lies between must be applied again. An *Error carries
+	// the class.
 	Err error
 }

@@ -1,0 +1,139 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
+	control "millrace/checkpoint/dynamodb"
+	"millrace/event"
+	"millrace/eventstore"
+	"millrace/internal/awsclient"
+	"millrace/internal/jitter"
+	"millrace/pipeline"
+	"millrace/projection"
+	"millrace/sinks"
+	"millrace/sinks/readmodel"
+	"millrace/source/dynamodbstreams"
+	"millrace/status"
+)
+
+// Service is a pipeline that is wired and not started.
+type Service struct {
+	config Config
+	fold   projection.Projection
+	aws    aws.Config
+	events *eventstore.Store
+	view   *readmodel.Sink
+}
+
+// New checks the configuration and finds credentials, which takes at most 5
+// seconds. It makes no call to a table.
+func New(ctx context.Context, c Config, r Registry) (*Service, error) {
+	c, fold, err := c.withDefaults(r)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := awsclient.New(ctx, awsclient.Options{
+		Region: c.AWS.Region, Endpoint: c.AWS.Endpoint, Local: c.AWS.Local,
+		// By this the stream's readers are told apart.
+		AppID: "millrace/" + c.Group + "/" + c.Worker,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Service{config: c, fold: fold, aws: cfg}
+	client := dynamodb.NewFromConfig(cfg)
+	s.events, err = eventstore.New(eventstore.Options{Client: client, Table: c.Events, Layout: event.Orders()})
+	if err != nil {
+		return nil, err
+	}
+	s.view, err = readmodel.New(readmodel.Options{
+		Client: client, Table: c.View, Key: []readmodel.KeyPart{{Attribute: "pk", Template: "{aggregate}"}},
+		Identity:   sinks.Identity{Group: c.Group, Source: c.Events, Sink: c.Sink, Version: c.Version},
+		Projection: fold, Jitter: jitter.New(),
+	})
+	return s, err
+}
+
+// Events is the event store, for those who append.
+func (s *Service) Events() *eventstore.Store { return s.events }
+
+// View is the read model.
+func (s *Service) View() *readmodel.Sink { return s.view }
+
+// EnsureTables makes the tables that are not there and waits until they can be
+// used.
+func (s *Service) EnsureTables(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := s.events.EnsureTable(ctx); err != nil {
+		return err
+	}
+	if err := s.view.EnsureTable(ctx); err != nil {
+		return err
+	}
+	return s.control().EnsureTable(ctx)
+}
+
+func (s *Service) control() *control.Store {
+	return control.New(control.Options{Client: dynamodb.NewFromConfig(s.aws), Table: s.config.Control, Jitter: jitter.New()})
+}
+
+// Worker makes the pipeline's worker.
+func (s *Service) Worker(ctx context.Context) (*pipeline.Worker, error) {
+	if s.config.CreateTables {
+		if err := s.EnsureTables(ctx); err != nil {
+			return nil, err
+		}
+	}
+	adapter, err := dynamodbstreams.New(dynamodbstreams.Options{
+		Streams: streams.NewFromConfig(s.aws), Tables: dynamodb.NewFromConfig(s.aws),
+	})
+	if err != nil {
+		return nil, err
+	}
+	stream, err := adapter.Find(ctx, s.config.Events)
+	if err != nil {
+		return nil, fmt.Errorf("finding the stream of table %q: %w", s.config.Events, err)
+	}
+	o := s.config.options()
+	o.Stream, o.Control, o.Store, o.Layout = stream, s.control(), s.events, s.events.Layout()
+	o.Sinks = []pipeline.Sink{{Name: s.config.Sink, Version: s.config.Version, Sink: s.view, Parallel: s.config.Parallel}}
+	return pipeline.NewWorker(o)
+}
+
+// Run runs a pipeline until ctx ends and then drains it; the end of abort cuts
+// the drain short. started, which may be nil, is called with the worker before
+// it runs.
+func Run(ctx, abort context.Context, c Config, r Registry, started func(*pipeline.Worker)) error {
+	s, err := New(ctx, c, r)
+	if err != nil {
+		return err
+	}
+	w, err := s.Worker(ctx)
+	if err != nil {
+		return err
+	}
+	if started != nil {
+		started(w)
+	}
+	return w.Run(ctx, abort)
+}
+
+// Verify compares the read model with the fold of the events. wait is how long
+// an aggregate that is behind may take to catch up.
+func (s *Service) Verify(ctx context.Context, wait time.Duration) (status.Report, error) {
+	return status.Verify{
+		Events: s.events, View: s.view, Layout: s.events.Layout(), Projection: s.fold,
+		Wait: wait, Jitter: jitter.New(),
+	}.Run(ctx)
+}
+
+func names[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
