@@ -2,6 +2,7 @@ package localaws
 
 import (
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -69,6 +70,9 @@ func (o *batchGet) run(e *Engine, c *callContext) (*reply, error) {
 		if err := p.collect(e, c, &left, c.partial && i == len(pages)-1); err != nil {
 			return nil, err
 		}
+	}
+	for _, p := range pages { // the answer has no order
+		c.shuffle(len(p.found), func(i, j int) { p.found[i], p.found[j] = p.found[j], p.found[i] })
 	}
 	r := newReply()
 	r.object("Responses", func() {
@@ -216,8 +220,14 @@ func (o *batchWrite) subject(e *Engine) (string, string) {
 	return strings.Join(names, ","), strings.Join(keys, ",")
 }
 
-// run checks the whole batch first and then does its writes one by one: a
-// batch is no transaction.
+// shuffle puts n things into an order that the call's chance decides.
+func (c *callContext) shuffle(n int, swap func(i, j int)) {
+	rand.New(rand.NewPCG(c.draw, 0)).Shuffle(n, swap) //nolint:gosec // a choice that a seed repeats
+}
+
+// run checks the whole batch first and then does its writes one by one, in any
+// order: a batch is no transaction, and the service works on its items in
+// parallel (API Reference, "BatchWriteItem").
 func (o *batchWrite) run(e *Engine, c *callContext) (*reply, error) {
 	if err := checkCapacityParameter(o.ReturnConsumedCapacity); err != nil {
 		return nil, err
@@ -239,6 +249,10 @@ func (o *batchWrite) run(e *Engine, c *callContext) (*reply, error) {
 	if len(writes) > maxBatchWrite {
 		return nil, invalid("Too many items requested for the BatchWriteItem call")
 	}
+	c.shuffle(len(writes), func(i, j int) {
+		writes[i], writes[j] = writes[j], writes[i]
+		changes[i], changes[j] = changes[j], changes[i]
+	})
 	done := len(writes)
 	if c.partial {
 		done--

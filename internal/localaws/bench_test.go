@@ -1,6 +1,7 @@
 package localaws
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -49,6 +50,27 @@ func BenchmarkPutItem(b *testing.B) {
 			})
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "puts/s")
 		})
+	}
+}
+
+// BenchmarkPutItemAlone is the engine's part: from the request's bytes to the
+// answer's.
+func BenchmarkPutItemAlone(b *testing.B) {
+	bench := newBench(b, Options{})
+	const text = `{"TableName":"events","ConditionExpression":"attribute_not_exists(pk)","Item":{"pk":{"S":"order-%d"},"sk":{"N":"%d"},` +
+		`"type":{"S":"ItemAdded"},"at":{"N":"1790000000123"},"actor":{"S":"customer-1234567"},"correlation":{"S":"c-0123456789abcdef"},` +
+		`"amount":{"N":"1299.95"},"currency":{"S":"EUR"},"quantity":{"N":"3"},"text":{"S":"%0120d"}}}`
+	b.ReportAllocs()
+	n := 0
+	for b.Loop() {
+		n++
+		_, _, op, err := bench.decode("DynamoDB_20120810.PutItem", fmt.Appendf(nil, text, n%10_000, n, 0))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := bench.execute(Call{}, op, false); err != nil {
+			b.Fatal(err)
+		}
 	}
 }
 

@@ -44,7 +44,8 @@ type operation interface {
 type callContext struct {
 	app     string
 	now     time.Time
-	partial bool // a batch is to leave some of its items unprocessed
+	draw    uint64 // what this call has of chance, the same in each run of the seed
+	partial bool   // a batch is to leave some of its items unprocessed
 	usage   usage
 }
 
@@ -87,7 +88,7 @@ func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	call.Time = e.now()
 	if e.options.Latency != nil {
-		time.Sleep(e.options.Latency(call))
+		e.pause(e.options.Latency(call))
 		call.Time = e.now()
 	}
 	e.serveWithFaults(w, r, call, op)
@@ -95,7 +96,7 @@ func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
 
 // execute lets the call take effect and counts it.
 func (e *Engine) execute(call Call, op operation, partial bool) (*reply, error) {
-	c := &callContext{app: call.App, now: e.now(), partial: partial}
+	c := &callContext{app: call.App, now: e.now(), partial: partial, draw: draw(e.options.Seed, call.App, call.Operation, call.N)}
 	out, err := op.run(e, c)
 	result := outcomeOK
 	if err != nil {

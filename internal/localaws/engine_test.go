@@ -27,15 +27,15 @@ type bench struct {
 
 const events = "events"
 
-func newBench(t testing.TB, options Options) *bench {
-	t.Helper()
+func newBench(tb testing.TB, options Options) *bench {
+	tb.Helper()
 	e := New(options)
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := e.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
-	b := &bench{Engine: e, t: t}
+	b := &bench{Engine: e, t: tb}
 	b.db = dynamodb.NewFromConfig(e.Config("tests/main"))
 	b.streams = dynamodbstreams.NewFromConfig(e.Config("tests/main"))
 	b.createTable(events)
@@ -85,7 +85,7 @@ func (b *bench) tryPut(pk string, sk int, text string) error {
 	item := key(pk, sk)
 	item["text"] = &types.AttributeValueMemberS{Value: text}
 	_, err := b.db.PutItem(b.t.Context(), &dynamodb.PutItemInput{TableName: aws.String(events), Item: item})
-	return err //nolint:wrapcheck // tests look at the error itself
+	return err
 }
 
 // stored is the text of an item, empty when there is none.

@@ -1,9 +1,11 @@
 package localaws
 
 import (
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"millrace/event"
 )
@@ -87,36 +89,30 @@ func (e *apiError) body() []byte {
 // cancelled is the error of a transaction of which at least one operation
 // could not happen.
 func cancelled(reasons []cancellation) *apiError {
-	codes := ""
+	codes := make([]string, len(reasons))
 	for i, reason := range reasons {
-		if i > 0 {
-			codes += ", "
-		}
-		codes += reason.code
+		codes[i] = reason.code
 	}
 	e := refuse("TransactionCanceledException",
-		"Transaction cancelled, please refer cancellation reasons for specific reasons [%s]", codes)
+		"Transaction cancelled, please refer cancellation reasons for specific reasons [%s]", strings.Join(codes, ", "))
 	e.reasons = reasons
 	return e
 }
 
 // describeKey writes a key's values for messages and for Call.Key.
 func describeKey(values ...event.Value) string {
-	text := ""
+	texts := make([]string, len(values))
 	for i, v := range values {
-		if i > 0 {
-			text += "/"
-		}
 		switch v := v.(type) {
 		case event.String:
-			text += string(v)
+			texts[i] = string(v)
 		case event.Number:
-			text += string(v)
+			texts[i] = string(v)
 		case event.Binary:
-			text += fmt.Sprintf("%x", []byte(v))
+			texts[i] = hex.EncodeToString(v)
 		default:
-			text += fmt.Sprint(v)
+			texts[i] = fmt.Sprint(v)
 		}
 	}
-	return text
+	return strings.Join(texts, "/")
 }

@@ -138,11 +138,14 @@ func (f *faults) acts(r *rule, seed uint64, c Call) bool {
 // lot is a number in [0,1) that belongs to a call: the same call in another
 // run of the same seed draws the same, whatever else happens at the same time.
 func lot(seed uint64, c Call) float64 {
-	h := mix(seed ^ mix(uint64(c.N)))
-	for _, text := range []string{c.App, c.Operation, c.Table, c.Key} {
-		h = mix(h ^ pointOf(text, "").hash)
-	}
+	h := mix(draw(seed, c.App, c.Operation, c.N) ^ mix(pointOf(c.Table, "").hash) ^ pointOf(c.Key, "").hash)
 	return float64(h>>11) / (1 << 53)
+}
+
+// draw is a number that belongs to the n-th call of an application and
+// operation.
+func draw(seed uint64, app, operation string, n int) uint64 {
+	return mix(mix(mix(seed^mix(uint64(n)))^pointOf(app, "").hash) ^ pointOf(operation, "").hash) //nolint:gosec // a count
 }
 
 // serveWithFaults lets a call take effect, or what a fault makes of it.
@@ -179,12 +182,25 @@ func (e *Engine) serveWithFaults(w http.ResponseWriter, r *http.Request, call Ca
 		}
 		panic(http.ErrAbortHandler)
 	case Slow:
-		time.Sleep(fault.Delay)
+		e.pause(fault.Delay)
 		out, err := e.execute(call, op, false)
 		e.answer(w, out, err)
 	default:
 		out, err := e.execute(call, op, fault.Do == Partial)
 		e.answer(w, out, err)
+	}
+}
+
+// pause lets a call take its time; the end of the engine cuts it short.
+func (e *Engine) pause(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-e.closing:
 	}
 }
 
@@ -206,7 +222,7 @@ func (e *Engine) land(call Call, op operation, delay time.Duration) <-chan struc
 	go func() {
 		defer e.work.Done()
 		defer close(landed)
-		time.Sleep(delay)
+		<-time.After(delay)               // Close waits for it
 		_, _ = e.execute(call, op, false) // nobody waits for the answer any more
 	}()
 	return landed

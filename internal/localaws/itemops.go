@@ -240,8 +240,8 @@ func parseProjection(text *string, names map[string]string) (*expr.Projection, e
 	if text != nil {
 		var err error
 		if p, err = expr.ParseProjection(*text, placeholders); err != nil {
-			return nil, err //nolint:wrapcheck // the message is the service's
+			return nil, err
 		}
 	}
-	return p, placeholders.Unused() //nolint:wrapcheck // the message is the service's
+	return p, placeholders.Unused()
 }

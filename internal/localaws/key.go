@@ -71,13 +71,6 @@ type keyed struct {
 	item event.Item // the key attributes alone
 }
 
-func (k keyed) text(s schema) string {
-	if s.sort.Name == "" {
-		return describeKey(k.item[s.partition.Name])
-	}
-	return describeKey(k.item[s.partition.Name], k.item[s.sort.Name])
-}
-
 // ofItem takes the key out of a whole item.
 func (s schema) ofItem(item event.Item) (keyed, error) {
 	for _, name := range s.names() {

@@ -140,6 +140,7 @@ func TestAfterPrefix(t *testing.T) {
 		{"a", "b", false},
 		{"ab", "ac", false},
 		{"a\xff", "b", false},
+		{"a\uFFFD", "a\xef\xbf\xbe", false},
 		{"\xff\xff", "", true},
 		{"", "", true},
 	} {

@@ -46,16 +46,16 @@ func (p *paged) parse(placeholders *expr.Placeholders) (selector, error) {
 	var err error
 	if p.FilterExpression != nil {
 		if s.filter, err = expr.ParseCondition(expr.FilterExpression, *p.FilterExpression, placeholders); err != nil {
-			return s, err //nolint:wrapcheck // the message is the service's
+			return s, err
 		}
 	}
 	if p.ProjectionExpression != nil {
 		if s.projection, err = expr.ParseProjection(*p.ProjectionExpression, placeholders); err != nil {
-			return s, err //nolint:wrapcheck // the message is the service's
+			return s, err
 		}
 	}
 	if err := placeholders.Unused(); err != nil {
-		return s, err //nolint:wrapcheck // the message is the service's
+		return s, err
 	}
 	switch p.Select {
 	case "":

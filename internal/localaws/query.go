@@ -2,7 +2,6 @@ package localaws
 
 import (
 	"slices"
-	"strings"
 
 	"millrace/event"
 	"millrace/internal/localaws/expr"
@@ -31,7 +30,7 @@ func (o *query) parseKey(t *table, placeholders *expr.Placeholders) (*expr.KeyCo
 	if o.KeyConditionExpression == nil {
 		return nil, invalid("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
 	}
-	return expr.ParseKeyCondition(*o.KeyConditionExpression, placeholders, t.schema.partition.Name, t.schema.sort.Name) //nolint:wrapcheck // the message is the service's
+	return expr.ParseKeyCondition(*o.KeyConditionExpression, placeholders, t.schema.partition.Name, t.schema.sort.Name)
 }
 
 func (o *query) run(e *Engine, c *callContext) (*reply, error) {
@@ -141,12 +140,12 @@ func showBound(v event.Value) string { return "{" + v.Tag() + ":" + describeKey(
 // afterPrefix is the first text behind all that begin with prefix; endless
 // where there is none.
 func afterPrefix(prefix string) (after string, endless bool) {
-	trimmed := strings.TrimRight(prefix, "\xff")
-	if trimmed == "" {
-		return "", true
+	for last := len(prefix) - 1; last >= 0; last-- {
+		if prefix[last] < 0xff {
+			return prefix[:last] + string([]byte{prefix[last] + 1}), false
+		}
 	}
-	last := len(trimmed) - 1
-	return trimmed[:last] + string([]byte{trimmed[last] + 1}), false
+	return "", true
 }
 
 // resume narrows the span to what comes after a key that was read already.

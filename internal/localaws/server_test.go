@@ -25,10 +25,9 @@ func (b *bench) listen() *Server {
 }
 
 func TestListenRefusesOtherAddresses(t *testing.T) {
-	e := New(Options{})
-	defer e.Close()
+	b := newBench(t, Options{})
 	for _, address := range []string{"0.0.0.0:0", ":0", "192.0.2.1:0", "example.com:80", "127.0.0.1"} {
-		if s, err := e.Listen(address); err == nil {
+		if s, err := b.Listen(address); err == nil {
 			t.Errorf("listening on %s", s.URL)
 		}
 	}
@@ -72,7 +71,7 @@ func TestAnswersCarryTheEnginesTime(t *testing.T) {
 	request.Header.Set("X-Amz-Target", "DynamoDB_20120810.ListTables")
 	response, err := http.DefaultClient.Do(request)
 	must(t, err)
-	defer response.Body.Close()
+	must(t, response.Body.Close())
 	http.DefaultClient.CloseIdleConnections()
 	if got := response.Header.Get("Date"); got != "Tue, 06 May 2031 07:08:09 GMT" {
 		t.Errorf("Date %q", got)

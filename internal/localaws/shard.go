@@ -94,7 +94,8 @@ func (s *shard) trimBefore(at time.Time) {
 	}
 	if n > 0 {
 		s.trimmed = s.records[n-1].sequence
-		s.records = slices.Delete(s.records, 0, n)
+		clear(s.records[:n]) // free them now; the slice moves on when it grows
+		s.records = s.records[n:]
 	}
 }
 

@@ -37,13 +37,15 @@ func (t *table) streaming() *stream {
 	return t.stream
 }
 
+const nameSigns = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-"
+
 // checkTableName applies the naming rules (Developer Guide, "Naming rules").
 func checkTableName(name string) error {
 	if len(name) < 3 || len(name) > 255 {
 		return invalid("TableName must be at least 3 characters long and at most 255 characters long")
 	}
 	if strings.ContainsFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_.-", r))
+		return !strings.ContainsRune(nameSigns, r)
 	}) {
 		return invalid("1 validation error detected: Value '%s' at 'tableName' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_.-]+", name)
 	}

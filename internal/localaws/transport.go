@@ -133,7 +133,7 @@ func (t *Transport) pass(ctx context.Context) (over <-chan struct{}, err error) 
 			return nil, errCut
 		}
 		if ice == nil {
-			return over, ctx.Err() //nolint:wrapcheck // callers compare it with the context's error
+			return over, ctx.Err()
 		}
 		select {
 		case <-ice:

@@ -56,7 +56,7 @@ func newPut(t *table, item event.Item, p conditional) (*write, error) {
 	for name, v := range item {
 		n, err := expr.Normalize(v)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // the message is the service's
+			return nil, err
 		}
 		normal[name] = n
 	}
@@ -89,12 +89,12 @@ func (w *write) parse(p conditional) error {
 	}
 	if p.UpdateExpression != nil {
 		if w.update, err = expr.ParseUpdate(*p.UpdateExpression, placeholders, w.table.schema.names()); err != nil {
-			return err //nolint:wrapcheck // the message is the service's
+			return err
 		}
 	}
 	if p.ConditionExpression != nil {
 		if w.condition, err = expr.ParseCondition(expr.ConditionExpression, *p.ConditionExpression, placeholders); err != nil {
-			return err //nolint:wrapcheck // the message is the service's
+			return err
 		}
 	}
 	switch p.ReturnValuesOnConditionCheckFailure {
@@ -103,7 +103,7 @@ func (w *write) parse(p conditional) error {
 	default:
 		return invalid("Member must satisfy enum value set: [ALL_OLD, NONE]; ReturnValuesOnConditionCheckFailure: %s", p.ReturnValuesOnConditionCheckFailure)
 	}
-	return placeholders.Unused() //nolint:wrapcheck // the message is the service's
+	return placeholders.Unused()
 }
 
 // decide evaluates the write without doing it. The caller holds Engine.mu.
@@ -139,7 +139,7 @@ func (w *write) decideUpdate(f *effect, item event.Item) error {
 	if w.update != nil {
 		var err error
 		if f.result, err = w.update.Apply(item); err != nil {
-			return err //nolint:wrapcheck // the message is the service's
+			return err
 		}
 	}
 	f.new = newRow(w.key.sort, f.result.Item)
