@@ -16,5 +16,5 @@
 //	sinks, unverified, parents, children   lists of text
 //	asked       worker that asks for a hand-over; absent without a request
 //
-// The package never retries and never starts a goroutine.
+// The package never tries a failed call again and never starts a goroutine.
 package dynamodb
