@@ -17,6 +17,7 @@ import (
 // the real SDK, with latencies and faults, and returns what happened to the
 // nanosecond.
 func world(t *testing.T, seed uint64) string {
+	t.Helper()
 	var told strings.Builder
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, Options{

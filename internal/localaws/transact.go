@@ -1,14 +1,10 @@
 package localaws
 
 import (
-	"crypto/sha256"
-	"encoding/json"
-	"fmt"
 	"strings"
 	"time"
 
 	"millrace/event"
-	"millrace/internal/localaws/expr"
 )
 
 // Limits of transactions (API Reference, "TransactWriteItems").
@@ -213,141 +209,4 @@ func reasonFor(err error) cancellation {
 		code = "ConditionalCheckFailed"
 	}
 	return cancellation{code: code, message: a.message, item: a.item}
-}
-
-// digest identifies what the transaction asks for: the same token with
-// something else is a mistake. Reading and writing the parameters once more
-// sorts the names in them, which come in any order.
-func (o *transactWrite) digest() ([sha256.Size]byte, error) {
-	if o.ClientRequestToken == "" {
-		return [sha256.Size]byte{}, nil
-	}
-	encoded, err := json.Marshal(o.TransactItems)
-	if err != nil {
-		return [sha256.Size]byte{}, fmt.Errorf("encoding the transaction: %w", err)
-	}
-	var sorted any
-	if err := json.Unmarshal(encoded, &sorted); err != nil {
-		return [sha256.Size]byte{}, fmt.Errorf("reading the transaction: %w", err)
-	}
-	canonical, err := json.Marshal(sorted)
-	if err != nil {
-		return [sha256.Size]byte{}, fmt.Errorf("encoding the transaction: %w", err)
-	}
-	return sha256.Sum256(canonical), nil
-}
-
-// tokens are the client request tokens of the last ten minutes, oldest first.
-type tokens struct {
-	known map[string]token
-	order []string
-}
-
-type token struct {
-	digest [sha256.Size]byte
-	at     time.Time
-}
-
-// check reports whether the token has been used for the same transaction.
-func (k *tokens) check(text string, digest [sha256.Size]byte, now time.Time) (repeated bool, err error) {
-	for len(k.order) > 0 && now.Sub(k.known[k.order[0]].at) >= tokenLife {
-		delete(k.known, k.order[0])
-		k.order = k.order[1:]
-	}
-	known, ok := k.known[text]
-	if text == "" || !ok {
-		return false, nil
-	}
-	if known.digest != digest {
-		return false, refuse("IdempotentParameterMismatchException", "The request uses the same client token as a previous, but non-identical request. Do not reuse a client token with different requests, unless the requests are identical")
-	}
-	return true, nil
-}
-
-func (k *tokens) remember(text string, digest [sha256.Size]byte, now time.Time) {
-	if text == "" {
-		return
-	}
-	if k.known == nil {
-		k.known = map[string]token{}
-	}
-	k.known[text] = token{digest: digest, at: now}
-	k.order = append(k.order, text)
-}
-
-type transactGet struct {
-	TransactItems []struct {
-		Get *struct {
-			TableName                string
-			Key                      event.Item
-			ProjectionExpression     *string
-			ExpressionAttributeNames map[string]string
-		}
-	}
-	ReturnConsumedCapacity string
-}
-
-func (o *transactGet) size() int { return len(o.TransactItems) }
-
-func (o *transactGet) subject(e *Engine) (string, string) {
-	var tables, keys []string
-	for _, item := range o.TransactItems {
-		if item.Get == nil {
-			continue
-		}
-		table, key := e.subjectOf(item.Get.TableName, item.Get.Key)
-		if len(tables) == 0 || tables[len(tables)-1] != table {
-			tables = append(tables, table)
-		}
-		keys = append(keys, key)
-	}
-	return strings.Join(tables, ","), strings.Join(keys, ",")
-}
-
-// run reads all items at one moment.
-func (o *transactGet) run(e *Engine, c *callContext) (*reply, error) {
-	if err := checkCapacityParameter(o.ReturnConsumedCapacity); err != nil {
-		return nil, err
-	}
-	n := len(o.TransactItems)
-	if n < 1 || n > maxTransaction {
-		return nil, invalid("1 validation error detected: Value at 'transactItems' failed to satisfy constraint: Member must have length less than or equal to %d and greater than or equal to 1", maxTransaction)
-	}
-	tables := make([]*table, n)
-	keys := make([]keyed, n)
-	projections := make([]*expr.Projection, n)
-	for i, item := range o.TransactItems {
-		if item.Get == nil {
-			return nil, invalid("1 validation error detected: Value null at 'transactItems.%d.member.get' failed to satisfy constraint: Member must not be null", i+1)
-		}
-		var err error
-		if tables[i], err = e.table(item.Get.TableName); err != nil {
-			return nil, err
-		}
-		if keys[i], err = tables[i].schema.ofKey(item.Get.Key); err != nil {
-			return nil, err
-		}
-		if projections[i], err = parseProjection(item.Get.ProjectionExpression, item.Get.ExpressionAttributeNames); err != nil {
-			return nil, err
-		}
-	}
-	if err := e.lock(tables...); err != nil {
-		return nil, err
-	}
-	rows := make([]*row, n)
-	for i, key := range keys {
-		rows[i] = tables[i].rows.get(key.point)
-	}
-	e.mu.Unlock()
-	for i, found := range rows {
-		c.usage.add(tables[i].name, 2*readUnits(found.bytes(), true), 0)
-	}
-	r := newReply()
-	r.list("Responses", n, func(i int) {
-		if rows[i] != nil {
-			r.raw("Item", rows[i].projected(projections[i]))
-		}
-	})
-	r.capacities(o.ReturnConsumedCapacity, c, func(u Capacity) float64 { return u.Read + u.Write })
-	return r, nil
 }

@@ -1,6 +1,7 @@
 package localaws
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 
@@ -96,4 +97,36 @@ func seconds(at time.Time) decimal.Decimal {
 		panic(err)
 	}
 	return d
+}
+
+// ExpireItems deletes the items whose time to live has passed, with records
+// that carry the service's identity, and returns how many there were. The
+// service does this within days; the engine only when it is told to.
+func (e *Engine) ExpireItems(tableName string) (int, error) {
+	t, err := e.table(tableName)
+	if err != nil {
+		return 0, fmt.Errorf("looking up table %q: %w", tableName, err)
+	}
+	c := &callContext{now: e.now()}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if t.ttl == "" {
+		return 0, fmt.Errorf("table %q has no time to live", tableName)
+	}
+	var due []*row
+	t.rows.walk(point{}, ^uint64(0), func(r *row) bool {
+		if t.expired(r.item, c.now) {
+			due = append(due, r)
+		}
+		return true
+	})
+	for _, r := range due {
+		key, err := t.schema.ofItem(r.item)
+		if err != nil {
+			return 0, fmt.Errorf("reading a stored key: %w", err)
+		}
+		w := &write{table: t, key: key, kind: writeDelete, identity: `{"Type":"Service","PrincipalId":"dynamodb.amazonaws.com"}`}
+		e.commit(c, effect{write: w, old: r})
+	}
+	return len(due), nil
 }
