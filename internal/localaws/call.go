@@ -1,6 +1,7 @@
 package localaws
 
 import (
+	"hash/crc32"
 	"io"
 	"net/http"
 	"strconv"
@@ -122,6 +123,8 @@ func (e *Engine) answer(w http.ResponseWriter, out *reply, err error) {
 		body = out.bytes()
 	}
 	header.Set("Content-Length", strconv.Itoa(len(body)))
+	// The SDK checks it, and warns on every answer without.
+	header.Set("X-Amz-Crc32", strconv.FormatUint(uint64(crc32.ChecksumIEEE(body)), 10))
 	w.WriteHeader(status)
 	if a, ok := w.(*answer); ok {
 		a.own(body)
