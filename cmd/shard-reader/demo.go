@@ -1,0 +1,349 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"time"
+
+	"millrace/event"
+	"millrace/internal/localaws"
+	"millrace/service"
+	"millrace/status"
+)
+
+type demoCommand struct {
+	Events     int     `help:"Events to append." default:"20000"`
+	Aggregates int     `help:"Aggregates they belong to." default:"200"`
+	Hot        float64 `help:"Share of the events that belong to one hot aggregate, 0 to 1." default:"0.5"`
+	Shards     int     `help:"Shards of the stream at the start." default:"4"`
+	Seed       uint64  `help:"Seed of every random choice. Default: a random one, which is printed."`
+	Output     string  `help:"table or json." enum:"table,json" default:"table"`
+	Quiet      bool    `help:"No progress on stderr."`
+	Verbose    bool    `help:"Show the workers' own logs."`
+}
+
+// demoLimit ends a demo that hangs: it is to be finite whatever happens.
+const demoLimit = 10 * time.Minute
+
+func (d demoCommand) check() error {
+	switch {
+	case d.Events < 1 || d.Aggregates < 1 || d.Aggregates > d.Events:
+		return errors.New("--events and --aggregates are at least 1, and there are no more aggregates than events")
+	case d.Hot < 0 || d.Hot > 1:
+		return errors.New("--hot is a share between 0 and 1")
+	case d.Shards < 1 || d.Shards > 1000:
+		return errors.New("--shards is between 1 and 1000")
+	}
+	return nil
+}
+
+// Run plays the demo and exits with 1 unless the proof holds.
+func (d demoCommand) Run(c console, s stop) error {
+	if err := d.check(); err != nil {
+		return &exitError{exitUsage, err}
+	}
+	if d.Seed == 0 {
+		d.Seed = rand.Uint64N(1_000_000) + 1
+	}
+	ctx, cancel := context.WithTimeout(s.drain, demoLimit)
+	defer cancel()
+	result, err := d.play(ctx, newStage(c.err, d.Quiet))
+	if err != nil {
+		if s.drain.Err() != nil {
+			return &exitError{exitFailed, errors.New("interrupted; nothing was kept")}
+		}
+		return err
+	}
+	if d.Output == "json" {
+		err = printJSON(c.out, result)
+	} else {
+		err = result.print(c.out)
+	}
+	if err == nil && !result.Verified {
+		err = &exitError{code: exitFailed}
+	}
+	return err
+}
+
+// play is the demo: an engine with a port, a worker in a process of its own,
+// an appender, a stream that changes shape, and a kill.
+func (d demoCommand) play(ctx context.Context, show *stage) (*demoResult, error) {
+	engine := localaws.New(localaws.Options{Shards: d.Shards, Seed: d.Seed, Permute: 8, KeepHistory: true})
+	defer engine.Close() //nolint:errcheck // it returns nil
+	server, err := engine.Listen("127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	defer server.Close() //nolint:errcheck // the process ends
+	flags := pipelineFlags{Group: "demo", Events: "orders-events", View: "orders-view", Control: "millrace", Fold: "orders", EndpointURL: server.URL, Local: true}
+	if err := createTables(ctx, flags); err != nil {
+		return nil, err
+	}
+	folds, err := registry()
+	if err != nil {
+		return nil, err
+	}
+	pipeline, err := service.New(ctx, flags.config(), folds)
+	if err != nil {
+		return nil, err
+	}
+	show.say("%s events of %s aggregates, %.0f%% of them on one, over %d shards; seed %d",
+		grouped(d.Events), grouped(d.Aggregates), 100*d.Hot, d.Shards, d.Seed)
+	show.say("everything runs here: an embedded stand-in for DynamoDB, and workers in processes of their own")
+
+	traffic := newTraffic(d, pipeline.Events())
+	workers := &workers{flags: flags, show: show, verbose: d.Verbose}
+	defer workers.killAll()
+	if err := workers.start(); err != nil {
+		return nil, err
+	}
+	r := &run{demo: d, engine: engine, pipeline: pipeline, traffic: traffic, workers: workers, show: show}
+	return r.finish(ctx)
+}
+
+// run is one demo under way.
+type run struct {
+	demo     demoCommand
+	engine   *localaws.Engine
+	pipeline *service.Service
+	traffic  *traffic
+	workers  *workers
+	show     *stage
+	changes  []string // what happened to the stream
+}
+
+// finish appends everything, waits until it is in effect, stops the worker
+// gently and proves the result.
+func (r *run) finish(ctx context.Context) (*demoResult, error) {
+	began := time.Now()
+	ticker := r.show.every(time.Second, func() {
+		totals := r.workers.totals()
+		r.show.status("appended %s  in effect %s  duplicates dropped %s  gaps filled %s  shards %d",
+			grouped(r.traffic.appended.Load()), grouped(r.inEffect()), grouped(totals.Duplicates), grouped(totals.GapsFilled), len(r.engine.Shards("orders-events")))
+	})
+	defer ticker()
+	appending := make(chan error, 1)
+	appendCtx, stopAppending := context.WithCancel(ctx)
+	defer stopAppending()
+	go func() { appending <- r.traffic.append(appendCtx) }()
+
+	if err := r.incidents(ctx); err != nil {
+		stopAppending()
+		<-appending
+		return nil, err
+	}
+	if err := <-appending; err != nil {
+		return nil, fmt.Errorf("appending: %w", err)
+	}
+	r.show.say("everything is appended; waiting until it is in effect")
+	last, err := r.settled(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.workers.drain(ctx); err != nil {
+		return nil, err
+	}
+	ticker()
+	r.show.say("verifying: every item against the fold of its events")
+	report, err := r.pipeline.Verify(ctx, 0)
+	if err != nil {
+		return nil, err
+	}
+	return r.result(report, last.Sub(began)), nil
+}
+
+// incidents happens on the way, each at its share of the events.
+func (r *run) incidents(ctx context.Context) error {
+	random := rand.New(rand.NewPCG(r.demo.Seed, 2))
+	kill := 0.35 + 0.3*random.Float64()
+	for _, incident := range []struct {
+		share float64
+		do    func() error
+	}{
+		{0.08, r.splitHot},
+		{0.20, r.roll},
+		{0.30, r.splitByHash},
+		{kill, r.kill},
+		{0.80, r.roll},
+	} {
+		if err := r.traffic.until(ctx, incident.share); err != nil {
+			return err
+		}
+		if err := incident.do(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// splitHot splits the hot aggregate's items above the newest one and lets the
+// lower half lag, so that two shards carry the aggregate and the upper half
+// arrives first: a gap that only the event store can fill.
+func (r *run) splitHot() error {
+	head := r.traffic.hotHead()
+	layout := event.Orders()
+	before := r.openShards()
+	ahead := uint64(1 + r.demo.Events/200)
+	if err := r.engine.SplitCollection("orders-events", event.String(hotAggregate), layout.VersionKey(head+ahead)); err != nil {
+		return fmt.Errorf("splitting the hot aggregate's shard: %w", err)
+	}
+	for _, s := range r.engine.Shards("orders-events") {
+		if !s.Closed && before[s.Parent] {
+			// The first child takes what lies below the split.
+			if err := r.engine.DelayVisible("orders-events", s.ID, 2*time.Second); err != nil {
+				return fmt.Errorf("delaying shard %s: %w", s.ID, err)
+			}
+			break
+		}
+	}
+	r.note("the hot aggregate is split %d versions above its newest one: two shards carry it, and the lower one lags", ahead)
+	return nil
+}
+
+func (r *run) openShards() map[string]bool {
+	open := map[string]bool{}
+	for _, s := range r.engine.Shards("orders-events") {
+		if !s.Closed {
+			open[s.ID] = true
+		}
+	}
+	return open
+}
+
+func (r *run) roll() error {
+	for _, s := range r.engine.Shards("orders-events") {
+		if !s.Closed {
+			if err := r.engine.Roll("orders-events", s.ID); err != nil {
+				return fmt.Errorf("rolling shard %s over: %w", s.ID, err)
+			}
+			r.note("a shard rolls over: it is closed, a child goes on")
+			return nil
+		}
+	}
+	return errors.New("the stream has no open shard")
+}
+
+func (r *run) splitByHash() error {
+	for _, s := range r.engine.Shards("orders-events") {
+		if !s.Closed && s.ToHash > s.FromHash {
+			if err := r.engine.Split("orders-events", s.ID); err != nil {
+				continue // too small; another will do
+			}
+			r.note("a shard splits in two by hash")
+			return nil
+		}
+	}
+	return nil
+}
+
+func (r *run) kill() error {
+	r.note("the worker is killed (SIGKILL); a successor starts")
+	if err := r.workers.kill(); err != nil {
+		return err
+	}
+	return r.workers.start()
+}
+
+func (r *run) note(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	r.changes = append(r.changes, text)
+	r.show.say("%s", text)
+}
+
+// inEffect is the sum of all positions in the read model.
+func (r *run) inEffect() uint64 {
+	var sum uint64
+	for _, item := range r.engine.Items("orders-view") {
+		sum += positionOf(item)
+	}
+	return sum
+}
+
+// settled waits until every version is in effect and says when that was. It
+// gives up when nothing has moved for long.
+func (r *run) settled(ctx context.Context) (time.Time, error) {
+	const patience = time.Minute
+	var sum uint64
+	moved := time.Now()
+	for {
+		now := r.inEffect()
+		if now >= uint64(r.demo.Events) {
+			return r.lastWrite(), nil
+		}
+		if now != sum {
+			sum, moved = now, time.Now()
+		}
+		if time.Since(moved) > patience {
+			r.show.say("nothing has moved for %v; the proof will tell what is missing", patience)
+			return r.lastWrite(), nil
+		}
+		if err := r.workers.alive(); err != nil {
+			return time.Time{}, err
+		}
+		timer := time.NewTimer(20 * time.Millisecond)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return time.Time{}, fmt.Errorf("waiting for the read model: %w", context.Cause(ctx))
+		}
+	}
+}
+
+func (r *run) lastWrite() time.Time {
+	history := r.engine.History("orders-view")
+	if len(history) == 0 {
+		return time.Now()
+	}
+	return history[len(history)-1].At
+}
+
+// result judges: the items must be the folds, and no write may have moved a
+// position by anything but forward.
+func (r *run) result(report status.Report, took time.Duration) *demoResult {
+	totals := r.workers.totals()
+	writes := r.engine.History("orders-view")
+	backward := 0
+	for _, w := range writes {
+		if positionOf(w.New) <= positionOf(w.Old) {
+			backward++
+		}
+	}
+	mismatches := report.Mismatches + report.Behind + report.Ahead + report.Missing + backward
+	result := &demoResult{
+		Schema: "millrace.demo/v1", Appended: r.traffic.appended.Load(), Applied: report.Events,
+		Duplicates: totals.Duplicates, GapsFilled: totals.GapsFilled, ReadModelWrites: len(writes),
+		Mismatches: mismatches, Seconds: took.Seconds(), Seed: r.demo.Seed,
+		aggregates: report.Aggregates, changes: r.changes, report: report, backward: backward,
+		shards: len(r.engine.Shards("orders-events")), restarts: r.workers.kills, takeover: r.workers.takeover(),
+	}
+	result.Verified = mismatches == 0 && result.Applied == result.Appended && report.Aggregates == r.traffic.aggregates
+	if took > 0 {
+		result.EventsPerSecond = float64(result.Applied) / took.Seconds()
+	}
+	return result
+}
+
+func positionOf(item event.Item) uint64 {
+	number, ok := item["lastProcessedVersion"].(event.Number)
+	if !ok {
+		return 0
+	}
+	var v uint64
+	if _, err := fmt.Sscan(string(number), &v); err != nil {
+		return 0
+	}
+	return v
+}
+
+// executable is this very program, which the workers run.
+func executable() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("finding this program to start workers with: %w", err)
+	}
+	return path, nil
+}

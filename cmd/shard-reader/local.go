@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"millrace/internal/localaws"
+	"millrace/service"
+)
+
+type localCommand struct {
+	Listen string `help:"Loopback address and port; port 0 takes a free one." default:"127.0.0.1:8008"`
+	Shards int    `help:"Shards of a new stream." default:"4"`
+	Seed   uint64 `help:"Seed of every random choice. Default: a random one, which is printed."`
+	Tables bool   `help:"Create the tables that run and verify use by default." default:"true" negatable:""`
+}
+
+// Run serves until it is told to stop.
+func (l localCommand) Run(c console, s stop) error {
+	if l.Shards < 1 {
+		return &exitError{exitUsage, errors.New("--shards is at least 1")}
+	}
+	if l.Seed == 0 {
+		l.Seed = rand.Uint64()
+	}
+	engine := localaws.New(localaws.Options{Shards: l.Shards, Seed: l.Seed})
+	defer engine.Close() //nolint:errcheck // it returns nil
+	server, err := engine.Listen(l.Listen)
+	if err != nil {
+		return &exitError{exitUsage, fmt.Errorf("%w (choose another with --listen, or 127.0.0.1:0 for a free one)", err)}
+	}
+	defer server.Close() //nolint:errcheck // the process ends
+	flags := pipelineFlags{Group: "orders", Events: "orders-events", View: "orders-view", Control: "millrace", Fold: "orders", EndpointURL: server.URL, Local: true}
+	if l.Tables {
+		if err := createTables(s.drain, flags); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(c.err, "A stand-in for DynamoDB and its streams, in memory, seed %d. It is a test double: never use it in production.\n", l.Seed)
+	fmt.Fprintln(c.err, "Point any AWS client at it with these; Ctrl-C stops it and forgets everything.")
+	fmt.Fprintf(c.out, "export AWS_ENDPOINT_URL=%s\nexport AWS_REGION=eu-central-1\nexport AWS_ACCESS_KEY_ID=local\nexport AWS_SECRET_ACCESS_KEY=local\n", server.URL)
+	fmt.Fprintf(c.err, "Then, for example: shard-reader run, and shard-reader verify\n")
+	<-s.drain.Done()
+	return nil
+}
+
+// createTables makes the event table, the read model's and the control table.
+func createTables(ctx context.Context, flags pipelineFlags) error {
+	folds, err := registry()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	pipeline, err := service.New(ctx, flags.config(), folds)
+	if err != nil {
+		return err
+	}
+	return pipeline.EnsureTables(ctx)
+}

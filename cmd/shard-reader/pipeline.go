@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"millrace/pipeline"
+	"millrace/projection"
+	"millrace/projection/ordersview"
+	"millrace/service"
+)
+
+// pipelineFlags say which tables a command works on.
+type pipelineFlags struct {
+	Group   string `help:"Consumer group: part of every key, so that groups share a control table." default:"orders"`
+	Events  string `help:"Event table, of the orders layout: pk, and sk of 12 digits." default:"orders-events"`
+	View    string `help:"Table of the read model, with the partition key pk." default:"orders-view"`
+	Control string `help:"Control table: leases and checkpoints." default:"millrace"`
+	Fold    string `help:"Fold of the read model." enum:"orders" default:"orders"`
+
+	EndpointURL string `name:"endpoint-url" help:"Address of DynamoDB and its streams. Default: AWS." placeholder:"URL"`
+	Region      string `help:"AWS Region. Default: the environment's."`
+	Local       bool   `help:"Use fixed credentials and no AWS file of this machine: for the embedded engine."`
+}
+
+func (f pipelineFlags) config() service.Config {
+	return service.Config{
+		Group: f.Group, Events: f.Events, View: f.View, Control: f.Control, Fold: f.Fold,
+		AWS: service.AWS{Region: f.Region, Endpoint: f.EndpointURL, Local: f.Local},
+	}
+}
+
+func registry() (service.Registry, error) {
+	orders, err := ordersview.Projection()
+	return service.Registry{Folds: map[string]projection.Projection{"orders": orders}}, err
+}
+
+type runCommand struct {
+	pipelineFlags
+	Latest         bool          `help:"A group that has never read this stream starts at its end, not at its oldest record."`
+	CreateTables   bool          `help:"Create tables that are not there, on demand."`
+	Lease          time.Duration `help:"How long a lease stands without a renewal." default:"10s"`
+	Drain          time.Duration `help:"Time from SIGTERM to the end, at most." default:"25s"`
+	ReadsPerSecond float64       `help:"Reads of one shard per second; 0 means no limit." default:"5"`
+	Parallel       int           `help:"Writes to the read model at a time." default:"64"`
+	Progress       time.Duration `help:"Print a JSON line of counters to stdout at this interval. Default: never." placeholder:"DURATION"`
+	LogLevel       string        `help:"debug, info, warn or error." enum:"debug,info,warn,error" default:"info"`
+}
+
+// Run runs a worker until it is told to stop.
+func (r runCommand) Run(c console, s stop) error {
+	if r.Lease < time.Second || r.Drain < 0 || r.ReadsPerSecond < 0 || r.Parallel < 1 || r.Progress < 0 {
+		return &exitError{exitUsage, errors.New("--lease is at least 1s, --parallel at least 1, and nothing is negative")}
+	}
+	level, err := zerolog.ParseLevel(r.LogLevel)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	zerolog.TimeFieldFormat = time.RFC3339Nano
+	log := zerolog.New(c.err).Level(level).With().Timestamp().Logger()
+	config := r.config()
+	config.Latest, config.CreateTables = r.Latest, r.CreateTables
+	config.Lease, config.Drain, config.Parallel = r.Lease, r.Drain, r.Parallel
+	if config.ReadsPerSecond = r.ReadsPerSecond; r.ReadsPerSecond == 0 {
+		config.ReadsPerSecond = -1
+	}
+	config.Log = log
+	folds, err := registry()
+	if err != nil {
+		return err
+	}
+	var worker *pipeline.Worker
+	report := func() {}
+	err = service.Run(s.drain, s.abort, config, folds, func(w *pipeline.Worker) {
+		worker = w
+		log.Info().Str("version", version).Str("group", r.Group).Str("events", r.Events).Str("view", r.View).Msg("worker starts")
+		if r.Progress > 0 {
+			report = startProgress(c.out, w, r.Progress)
+		}
+	})
+	report()
+	if worker != nil {
+		stats := worker.Stats()
+		log.Info().Uint64("records", stats.Records).Uint64("applied", stats.Applied).Uint64("duplicates", stats.Duplicates).
+			Uint64("gapsFilled", stats.GapsFilled).Int("pending", stats.Pending).Msg("worker ends")
+	}
+	return err
+}
+
+// progress is one line of counters. 64-bit numbers are text: many readers of
+// JSON keep 53 bits.
+type progress struct {
+	Schema      string `json:"schema"`
+	Records     uint64 `json:"records,string"`
+	Applied     uint64 `json:"applied,string"`
+	Duplicates  uint64 `json:"duplicates,string"`
+	GapsArrived uint64 `json:"gapsArrived,string"`
+	GapsFilled  uint64 `json:"gapsFilled,string"`
+	Runs        uint64 `json:"runs,string"`
+	Retries     uint64 `json:"retries,string"`
+	Trimmed     uint64 `json:"trimmed,string"`
+	Violations  uint64 `json:"violations,string"`
+	Unroutable  uint64 `json:"unroutable,string"`
+	Shards      int    `json:"shards"`
+	Pending     int    `json:"pending"`
+	Troubles    int    `json:"troubles"`
+}
+
+func progressOf(w *pipeline.Worker) progress {
+	s := w.Stats()
+	return progress{
+		Schema: "millrace.progress/v1", Records: s.Records, Applied: s.Applied, Duplicates: s.Duplicates,
+		GapsArrived: s.GapsArrived, GapsFilled: s.GapsFilled, Runs: s.Runs, Retries: s.Retries, Trimmed: s.Trimmed,
+		Violations: s.Violations, Unroutable: s.Unroutable, Shards: s.Shards, Pending: s.Pending, Troubles: len(w.Troubles()),
+	}
+}
+
+// startProgress prints a line at each interval, and a last one when the
+// function it returns is called.
+func startProgress(out io.Writer, w *pipeline.Worker, every time.Duration) (end func()) {
+	encoder := json.NewEncoder(out)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+			case <-ctx.Done():
+				_ = encoder.Encode(progressOf(w)) // whoever reads may be gone by now
+				return
+			}
+			if encoder.Encode(progressOf(w)) != nil {
+				return
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// printJSON writes one object on one line.
+func printJSON(out io.Writer, v any) error {
+	if err := json.NewEncoder(out).Encode(v); err != nil {
+		return fmt.Errorf("printing the result: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"millrace/status"
+)
+
+// demoResult is the demo's outcome; its JSON form is millrace.demo/v1.
+type demoResult struct {
+	Schema          string  `json:"schema"`
+	Appended        uint64  `json:"appended"`        // events written
+	Applied         uint64  `json:"applied"`         // versions in effect at the end
+	Duplicates      uint64  `json:"duplicates"`      // records dropped as already applied
+	GapsFilled      uint64  `json:"gapsFilled"`      // gaps closed from the event store
+	Blocked         int     `json:"blocked"`         // aggregates ever blocked: nothing blocks yet
+	Letters         int     `json:"letters"`         // accepted by the on-failure queue: there is none yet
+	Redriven        int     `json:"redriven"`        // aggregates released
+	ReadModelWrites int     `json:"readModelWrites"` // accepted by the engine
+	Verified        bool    `json:"verified"`        // no mismatches, and applied is appended
+	Mismatches      int     `json:"mismatches"`
+	Seconds         float64 `json:"seconds"` // from the first append to the last effect
+	EventsPerSecond float64 `json:"eventsPerSecond"`
+	Seed            uint64  `json:"seed,string"`
+
+	aggregates int
+	shards     int
+	restarts   int
+	takeover   time.Duration
+	backward   int
+	changes    []string
+	report     status.Report
+}
+
+// print writes the summary a person reads.
+func (r *demoResult) print(out io.Writer) error {
+	var b strings.Builder
+	if r.Verified {
+		fmt.Fprintf(&b, "\nVERIFIED: all %s events of %s aggregates took effect, each once and in order.\n\n", grouped(r.Appended), grouped(r.aggregates))
+	} else {
+		fmt.Fprintf(&b, "\nNOT VERIFIED: %s of %s events are in effect, and %s things are not as they should be.\n\n", grouped(r.Applied), grouped(r.Appended), grouped(r.Mismatches))
+	}
+	perWrite := 0.0
+	if r.ReadModelWrites > 0 {
+		perWrite = float64(r.Applied) / float64(r.ReadModelWrites)
+	}
+	for _, line := range []struct{ name, value, about string }{
+		{"events appended", grouped(r.Appended), fmt.Sprintf("in effect %.1f s after the first append", r.Seconds)},
+		{"versions in effect", grouped(r.Applied), "every item equals the fold of its events"},
+		{"read-model writes", grouped(r.ReadModelWrites), fmt.Sprintf("%.1f events a write", perWrite)},
+		{"duplicates dropped", grouped(r.Duplicates), "delivered again, took effect once"},
+		{"gaps filled", grouped(r.GapsFilled), "read from the event store, since the stream was late"},
+		{"shards read", grouped(r.shards), "parents before children"},
+		{"workers killed", grouped(r.restarts), fmt.Sprintf("the successor went on after %.1f s", r.takeover.Seconds())},
+		{"throughput", grouped(int64(r.EventsPerSecond)), "events a second, paced by the demo's writers; make bench measures speed"},
+	} {
+		fmt.Fprintf(&b, "  %-20s %10s   %s\n", line.name, line.value, line.about)
+	}
+	if len(r.changes) > 0 {
+		b.WriteString("\nOn the way:\n")
+		for _, c := range r.changes {
+			fmt.Fprintf(&b, "  - %s\n", c)
+		}
+	}
+	if r.backward > 0 {
+		fmt.Fprintf(&b, "\n%s writes moved a position by something else than forward.\n", grouped(r.backward))
+	}
+	for _, f := range r.report.Findings {
+		fmt.Fprintf(&b, "  %s %s: position %d of %d: %s\n", f.Kind, f.Aggregate, f.Position, f.Head, f.Text)
+	}
+	fmt.Fprintf(&b, "\nThe same again: shard-reader demo --seed %d\n", r.Seed)
+	_, err := io.WriteString(out, b.String())
+	return err
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"millrace/service"
+	"millrace/status"
+)
+
+type verifyCommand struct {
+	pipelineFlags
+	Output  string        `help:"table or json." enum:"table,json" default:"table"`
+	Wait    time.Duration `help:"How long an aggregate that is behind may take to catch up before it counts: under live traffic something always is behind." default:"10s"`
+	Timeout time.Duration `help:"Give up after this time. Default: never."`
+}
+
+// verifyOutput is the JSON form.
+type verifyOutput struct {
+	Schema   string `json:"schema"`
+	Verified bool   `json:"verified"`
+	status.Report
+}
+
+// Run compares, prints, and exits with 5 when something differs.
+func (v verifyCommand) Run(c console, s stop) error {
+	ctx := s.drain
+	if v.Timeout > 0 {
+		limited, cancel := context.WithTimeout(ctx, v.Timeout)
+		defer cancel()
+		ctx = limited
+	}
+	folds, err := registry()
+	if err != nil {
+		return err
+	}
+	pipeline, err := service.New(ctx, v.config(), folds)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	report, err := pipeline.Verify(ctx, v.Wait)
+	if err != nil {
+		return err
+	}
+	if v.Output == "json" {
+		err = printJSON(c.out, verifyOutput{Schema: "millrace.verify/v1", Verified: report.Healthy(), Report: report})
+	} else {
+		err = printReport(c.out, report, v.View, v.Events)
+	}
+	if err == nil && !report.Healthy() {
+		err = &exitError{code: exitUnhealthy}
+	}
+	return err
+}
+
+func printReport(out io.Writer, r status.Report, view, events string) error {
+	verdict := fmt.Sprintf("%s is the fold of %s: %s aggregates, %s events in effect, each once and in order.",
+		view, events, grouped(r.Aggregates), grouped(r.Events))
+	if !r.Healthy() {
+		verdict = fmt.Sprintf("%s is NOT the fold of %s.", view, events)
+	}
+	_, err := fmt.Fprintf(out, "%s\n\n  aggregates  %12s\n  events      %12s   in effect\n  behind      %12s   position below the newest version\n  ahead       %12s   position above it\n  mismatches  %12s   the item is not the fold of its events\n  missing     %12s   a version is missing in the event table\n",
+		verdict, grouped(r.Aggregates), grouped(r.Events), grouped(r.Behind), grouped(r.Ahead), grouped(r.Mismatches), grouped(r.Missing))
+	if err != nil || len(r.Findings) == 0 {
+		return err
+	}
+	if _, err := fmt.Fprintf(out, "\n  %-9s %-32s %12s %12s  %s\n", "KIND", "AGGREGATE", "POSITION", "HEAD", "WHAT"); err != nil {
+		return err
+	}
+	for _, f := range r.Findings {
+		if _, err := fmt.Fprintf(out, "  %-9s %-32s %12d %12d  %s\n", f.Kind, f.Aggregate, f.Position, f.Head, f.Text); err != nil {
+			return err
+		}
+	}
+	if found := r.Behind + r.Ahead + r.Mismatches + r.Missing; found > len(r.Findings) {
+		_, err = fmt.Fprintf(out, "  ... and %s more\n", grouped(found-len(r.Findings)))
+	}
+	return err
+}
+
+// grouped writes a whole number with separators: 20,000.
+func grouped[T int | int64 | uint64](n T) string {
+	digits := fmt.Sprint(n)
+	start := 0
+	if n < 0 {
+		start = 1
+	}
+	for at := len(digits) - 3; at > start; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	return digits
+}
