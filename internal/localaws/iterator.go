@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"hash/crc32"
+	"math"
 	"strings"
 	"time"
 )
@@ -162,7 +163,7 @@ func (o *getShardIterator) atTime(h *shard, now time.Time) (position, error) {
 	if err != nil {
 		return position{}, refuse("SerializationException", "reading the Timestamp: %v", err)
 	}
-	at := time.UnixMilli(int64(asked * 1000))
+	at := time.UnixMilli(int64(math.Round(asked * 1000)))
 	if at.After(now) {
 		return position{}, invalid("The Timestamp is in the future: %s", o.Timestamp)
 	}
