@@ -32,6 +32,9 @@ type Stats struct {
 	Retries     uint64 // calls and runs that were or will be repeated
 	Fenced      uint64 // leases lost to somebody else
 	Shards      int    // held now
+	Bytes       int    // of payloads held now, of the sink that holds most
+	Entries     int    // records not settled in its window, of the sink that has most
+	Fills       int    // events read from the event store and not applied, likewise
 	Pending     int    // records read and not settled, of the sink that has most
 	// Oldest is when the oldest of them was created; zero when there is none.
 	Oldest time.Time
@@ -47,8 +50,9 @@ func (w *Worker) Stats() Stats {
 	}
 	for _, l := range w.lanes {
 		l.mu.Lock()
-		window := l.window.Stats()
+		window, usage := l.window.Stats(), l.window.Usage()
 		l.mu.Unlock()
+		s.Bytes, s.Entries, s.Fills = max(s.Bytes, usage.Bytes), max(s.Entries, usage.Entries), max(s.Fills, usage.Fills)
 		s.Applied += window.Applied
 		s.Duplicates += window.Duplicates
 		s.GapsArrived += window.GapsArrived

@@ -113,6 +113,9 @@ func (k *keeper) cycle(ctx context.Context, start func(*shard)) (busy bool, err 
 		call, cancel := context.WithTimeout(ctx, 4*k.w.opts.Call)
 		err := source.Discover(call, k.w.opts.Stream, &k.listing, source.Budget{Calls: 20, Each: k.w.opts.Call})
 		cancel()
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
 		if err != nil {
 			// What was listed is kept; the rest comes with the next cycle.
 			k.w.counters.retries.Add(1)

@@ -121,6 +121,7 @@ func (l *lane) reserve(ctx context.Context) error {
 			held.Entries+l.reserved.Entries+source.MaxPageRecords <= l.w.opts.BufferEntries {
 			l.reserved.Bytes += PageRoom
 			l.reserved.Entries += source.MaxPageRecords
+			l.room.Signal()
 			return nil
 		}
 		l.room.Wait()
@@ -181,9 +182,9 @@ func (l *lane) wakeup() {
 		l.alarmAt = work.Next
 		l.alarm.Reset(time.Until(work.Next))
 	}
-	if l.window.Usage().Bytes < l.w.opts.BufferBytes {
-		l.room.Signal()
-	}
+	// Whether or not anything was settled: what was in hand may be held now, and
+	// can be shed. One that finds room lets the next one look.
+	l.room.Signal()
 }
 
 // apply takes one run after the other to the sink.
@@ -217,10 +218,13 @@ func (l *lane) done(ctx context.Context, run event.Run, o event.Outcome) {
 	defer l.mu.Unlock()
 	now := time.Now()
 	l.w.counters.runs.Add(1)
+	if o.Err == nil && !o.Known {
+		o.Err = errNoAnswer
+	}
 	var retry time.Time
 	if o.Err != nil {
 		retry = now.Add(l.pause(ctx, now, run, o))
-	} else if o.Known {
+	} else {
 		l.trouble.end(run.Aggregate)
 	}
 	l.settle(l.window.Done(now, run.Aggregate, o, retry))

@@ -35,6 +35,8 @@ func (s *shard) keepLease(ctx context.Context) {
 			// A fault of ours. To go on would be to repeat it.
 			s.w.opts.Log.Error().Stringer("shard", s.key).Err(err).Msg("the lease row refused to go back; the shard is given up")
 			return
+		case ctx.Err() != nil:
+			return // cut short by ourselves, which is no failure
 		default:
 			// Nobody knows whether it landed. The trust window ends the reading
 			// if this goes on, and the row itself tells in the end.

@@ -26,7 +26,7 @@ type shard struct {
 	handle reorder.Shard
 	key    checkpoint.LeaseKey
 
-	// stopReading ends the reader when the lease is lost.
+	// stopReading ends the reader when the worker stops or the lease is lost.
 	stopReading context.CancelCauseFunc
 	reading     context.Context //nolint:containedctx // it is the reading's own life, not a caller's
 

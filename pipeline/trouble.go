@@ -7,6 +7,10 @@ import (
 	"millrace/event"
 )
 
+// errNoAnswer stands for the error of a sink that knows neither whether a run
+// took effect nor why.
+var errNoAnswer = &event.Error{Class: event.Transient, Op: "applying a run: the sink does not know whether it took effect"}
+
 // troubles are the aggregates whose next event could not be applied, or whose
 // next version is missing. They move nothing and hold nobody else up.
 type troubles map[string]*Trouble

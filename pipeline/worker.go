@@ -78,6 +78,9 @@ func (w *Worker) Run(ctx, abort context.Context) error {
 		shards.Go(func() { s.keepLease(writes) })
 	})
 
+	for _, s := range w.held() {
+		s.stopReading(errStopping)
+	}
 	deadline := time.AfterFunc(w.opts.Drain, func() { endWrites(errStopping) })
 	defer deadline.Stop()
 	w.drain(calls)
@@ -85,7 +88,8 @@ func (w *Worker) Run(ctx, abort context.Context) error {
 		l.stop()
 	}
 	endCalls(errStopping)
-	if !w.returned(&lanes) {
+	returned := w.returned(&lanes)
+	if !returned {
 		// A sink that does not give up its call may still be writing. Its lease
 		// is not released while it does; it expires.
 		w.opts.Log.Error().Msg("a sink does not return from a call that was cancelled; leases are left to expire")
@@ -95,7 +99,9 @@ func (w *Worker) Run(ctx, abort context.Context) error {
 		s.release()
 	}
 	shards.Wait()
-	w.closeSinks(context.WithoutCancel(ctx))
+	if returned { // a sink is closed only when no call of it is under way
+		w.closeSinks(context.WithoutCancel(ctx))
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.failure
