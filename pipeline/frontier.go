@@ -196,7 +196,8 @@ func (f *Frontier) Span() int {
 	if len(f.spans) == 0 {
 		return 0
 	}
-	return int(f.next - f.spans[0].first)
+	// The first span is a page: advance takes every run at the front away.
+	return int(f.next-f.spans[0].first) - f.spans[0].prefix()
 }
 
 // Settled reports whether nothing is waited for.
