@@ -347,6 +347,13 @@ func TestFrontierIsItsModel(t *testing.T) {
 					t.Fatalf("%d records lie behind the checkpoint, want %d", got, records-prefix)
 				}
 				for i, s := range f.spans {
+					next := uint64(records) + 1
+					if i+1 < len(f.spans) {
+						next = f.spans[i+1].first
+					}
+					if s.first+s.n != next {
+						t.Fatalf("the span of %d from %d ends before %d", s.n, s.first, next)
+					}
 					if i > 0 && s.open == nil && f.spans[i-1].open == nil {
 						t.Fatal("two runs lie side by side")
 					}
