@@ -102,6 +102,13 @@ func TestRunsJoin(t *testing.T) {
 		if len(f.spans) != step.spans {
 			t.Fatalf("with %d to %d settled there are %d spans, want %d", step.from, step.to, len(f.spans), step.spans)
 		}
+		var n uint64
+		for _, s := range f.spans {
+			n += s.n
+		}
+		if n != 50 {
+			t.Fatalf("the spans hold %d of 50 records", n)
+		}
 		reached(t, f, 0)
 	}
 	frontierPage(f, 3, func(int) bool { return false })
