@@ -179,6 +179,10 @@ func (r *run) incidents(ctx context.Context) error {
 	return nil
 }
 
+// lag is how late the lower half of the split aggregate comes: longer than the
+// worker waits for missing versions, however slow this machine is.
+const lag = 4 * time.Second
+
 // splitHot splits the hot aggregate's items above the newest one and lets the
 // lower half lag, so that two shards carry the aggregate and the upper half
 // arrives first: a gap that only the event store can fill.
@@ -193,7 +197,7 @@ func (r *run) splitHot() error {
 	for _, s := range r.engine.Shards("orders-events") {
 		if !s.Closed && before[s.Parent] {
 			// The first child takes what lies below the split.
-			if err := r.engine.DelayVisible("orders-events", s.ID, 2*time.Second); err != nil {
+			if err := r.engine.DelayVisible("orders-events", s.ID, lag); err != nil {
 				return fmt.Errorf("delaying shard %s: %w", s.ID, err)
 			}
 			break

@@ -28,18 +28,17 @@ const (
 // for the others, each aggregate written by one of them.
 type traffic struct {
 	store      *eventstore.Store
-	seed       uint64
 	total      int
 	aggregates int
 	rate       float64 // events a second, all writers together
 	hot        []int   // batches of the hot aggregate's events
-	cold       [][]coldAppend
+	cold       [][]appendOne
 	appended   atomic.Uint64
 	hotVersion atomic.Uint64
 }
 
-// coldAppend is one append to one of the other aggregates.
-type coldAppend struct {
+// appendOne is one append.
+type appendOne struct {
 	aggregate string
 	expected  uint64
 	n         int
@@ -60,7 +59,7 @@ func newTraffic(d demoCommand, store *eventstore.Store) *traffic {
 		hot = d.Events - others
 	}
 	t := &traffic{
-		store: store, seed: d.Seed, total: d.Events, cold: make([][]coldAppend, coldWriters),
+		store: store, total: d.Events, cold: make([][]appendOne, coldWriters),
 		rate: max(appendRate, float64(d.Events)/appendTime.Seconds()),
 	}
 	for left := hot; left > 0; {
@@ -84,7 +83,7 @@ func newTraffic(d demoCommand, store *eventstore.Store) *traffic {
 			t.aggregates++
 		}
 		w := i % coldWriters
-		t.cold[w] = append(t.cold[w], coldAppend{aggregate: fmt.Sprintf("order-%05d", i+1), expected: versions[i], n: n})
+		t.cold[w] = append(t.cold[w], appendOne{aggregate: fmt.Sprintf("order-%05d", i+1), expected: versions[i], n: n})
 		versions[i] += uint64(n)
 		left -= n
 	}
@@ -95,28 +94,15 @@ func newTraffic(d demoCommand, store *eventstore.Store) *traffic {
 func (t *traffic) append(ctx context.Context) error {
 	began := time.Now()
 	errs := make(chan error, coldWriters+1)
-	go func() {
-		var version uint64
-		for i, n := range t.hot {
-			if err := t.one(ctx, began, hotAggregate, version, n, i); err != nil {
-				errs <- err
-				return
-			}
-			version += uint64(n)
-			t.hotVersion.Store(version)
-		}
-		errs <- nil
-	}()
-	for _, batch := range t.cold {
-		go func() {
-			for i, a := range batch {
-				if err := t.one(ctx, began, a.aggregate, a.expected, a.n, i); err != nil {
-					errs <- err
-					return
-				}
-			}
-			errs <- nil
-		}()
+	hot := make([]appendOne, len(t.hot))
+	var version uint64
+	for i, n := range t.hot {
+		hot[i] = appendOne{aggregate: hotAggregate, expected: version, n: n}
+		version += uint64(n)
+	}
+	go func() { errs <- t.write(ctx, began, hot, t.hotVersion.Store) }()
+	for _, appends := range t.cold {
+		go func() { errs <- t.write(ctx, began, appends, func(uint64) {}) }()
 	}
 	var first error
 	for range coldWriters + 1 {
@@ -127,20 +113,31 @@ func (t *traffic) append(ctx context.Context) error {
 	return first
 }
 
-// one waits for the append's turn and makes it.
-func (t *traffic) one(ctx context.Context, began time.Time, aggregate string, expected uint64, n, i int) error {
-	due := began.Add(time.Duration(float64(t.appended.Load()) / t.rate * float64(time.Second)))
-	if err := jitter.Sleep(ctx, time.Until(due)); err != nil {
-		return err
+// write makes one writer's appends, spread over the whole demo.
+func (t *traffic) write(ctx context.Context, began time.Time, appends []appendOne, head func(uint64)) error {
+	total := 0
+	for _, a := range appends {
+		total += a.n
 	}
-	events := make([]eventstore.NewEvent, n)
-	for k := range events {
-		events[k] = orderEvent(expected+uint64(k)+1, aggregate, i)
+	lasts := float64(t.total) / t.rate * float64(time.Second)
+	done := 0
+	for i, a := range appends {
+		due := began.Add(time.Duration(lasts * float64(done) / float64(total)))
+		if err := jitter.Sleep(ctx, time.Until(due)); err != nil {
+			return err
+		}
+		events := make([]eventstore.NewEvent, a.n)
+		for k := range events {
+			events[k] = orderEvent(a.expected+uint64(k)+1, a.aggregate, i)
+		}
+		version, err := t.store.Append(ctx, a.aggregate, a.expected, events...)
+		if err != nil {
+			return err
+		}
+		head(version)
+		done += a.n
+		t.appended.Add(uint64(a.n))
 	}
-	if _, err := t.store.Append(ctx, aggregate, expected, events...); err != nil {
-		return err
-	}
-	t.appended.Add(uint64(n))
 	return nil
 }
 
