@@ -28,6 +28,7 @@ type Engine struct {
 	streams map[string]*stream // by ARN, those of deleted tables included
 	tokens  tokens
 	history []*Change
+	reads   []Read
 	commits uint64 // number of item changes so far
 	ids     uint64 // number of identities given out
 }

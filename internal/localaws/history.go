@@ -50,6 +50,45 @@ func (e *Engine) History(table string) []Change {
 	return out
 }
 
+// Read is one page of records that an application was given. Pages without
+// records are left out unless they end their shard.
+type Read struct {
+	Table, Stream string // the stream's ARN
+	Shard, Parent string
+	App           string
+	At            time.Time
+	First, Last   string // sequence numbers, empty where there was no record
+	Records       int
+	End           bool // the shard was closed and is read to its end
+}
+
+// rememberRead keeps a page for Reads. The caller holds e.mu.
+func (e *Engine) rememberRead(c *callContext, s *stream, h *shard, records []record, end bool) {
+	read := Read{
+		Table: s.table.name, Stream: s.arn, Shard: h.id, Parent: h.parent,
+		App: c.app, At: c.now, Records: len(records), End: end,
+	}
+	if len(records) > 0 {
+		read.First, read.Last = records[0].sequence.String(), records[len(records)-1].sequence.String()
+	}
+	e.reads = append(e.reads, read)
+}
+
+// Reads returns the pages that were given out of all streams of a table, in
+// their order, and nil unless Options.KeepHistory is set. What was given need
+// not have arrived: a caller may have lost the answer.
+func (e *Engine) Reads(table string) []Read {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var out []Read
+	for _, r := range e.reads {
+		if r.Table == table {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
 // Item is the item with the key as it is now, nil when there is none. The key
 // may be a whole item.
 func (e *Engine) Item(table string, key event.Item) event.Item {

@@ -69,3 +69,33 @@ func TestCounters(t *testing.T) {
 		t.Errorf("shard counters %+v", s)
 	}
 }
+
+// TestReads: a checker can tell who was given which records and whether a
+// shard was read to its end.
+func TestReads(t *testing.T) {
+	b := newBench(t, Options{Shards: 1, KeepHistory: true, EmptyPages: -1})
+	parent := b.Shards(events)[0].ID
+	b.put("a", 1, "x")
+	b.put("a", 2, "x")
+	_, next := b.page(b.iterator(parent, trimHorizon, ""))
+	b.page(next) // empty and not the end: not kept
+	must(t, b.Roll(events, parent))
+	b.page(next)
+	child := b.Shards(events)[1].ID
+	b.put("a", 3, "x")
+	b.page(b.iterator(child, trimHorizon, ""))
+	reads, history := b.Reads(events), b.History(events)
+	if len(reads) != 3 {
+		t.Fatalf("%d reads, want 3: %+v", len(reads), reads)
+	}
+	for i, want := range []Read{
+		{Shard: parent, First: history[0].Sequence, Last: history[1].Sequence, Records: 2},
+		{Shard: parent, End: true},
+		{Shard: child, Parent: parent, First: history[2].Sequence, Last: history[2].Sequence, Records: 1},
+	} {
+		want.Table, want.Stream, want.App, want.At = events, b.arn(), "tests/main", reads[i].At
+		if reads[i] != want {
+			t.Errorf("read %d: %+v, want %+v", i, reads[i], want)
+		}
+	}
+}

@@ -39,7 +39,7 @@ func (o *getRecords) run(e *Engine, c *callContext) (*reply, error) {
 	if !e.tally.read(it.Shard, c.app, c.now, e.options.Readers) {
 		return nil, refuse("LimitExceededException", "More than %d processes are reading from the same streams shard at the same time", e.options.Readers)
 	}
-	p, err := e.page(it, limit, c.now)
+	p, err := e.page(c, it, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,8 @@ type recordsPage struct {
 	next    string // empty at the end of a closed shard
 }
 
-func (e *Engine) page(it iterator, limit int, now time.Time) (recordsPage, error) {
+func (e *Engine) page(c *callContext, it iterator, limit int) (recordsPage, error) {
+	now := c.now
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var p recordsPage
@@ -102,6 +103,9 @@ func (e *Engine) page(it iterator, limit int, now time.Time) (recordsPage, error
 		p.next = it.String()
 	default:
 		p.next = s.iterator(h, at, now, it.Nonce+1).String()
+	}
+	if e.options.KeepHistory && (len(p.records) > 0 || p.next == "") {
+		e.rememberRead(c, s, h, h.records[from:from+len(p.records)], p.next == "")
 	}
 	return p, nil
 }
