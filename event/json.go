@@ -221,6 +221,8 @@ func parseTagged(tag string, body json.RawMessage, depth int) (Value, error) {
 
 func parseAs[T any](body json.RawMessage) (T, error) {
 	var v T
-	err := json.Unmarshal(body, &v)
-	return v, err
+	if err := json.Unmarshal(body, &v); err != nil {
+		return v, fmt.Errorf("reading its value: %w", err)
+	}
+	return v, nil
 }

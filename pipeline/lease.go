@@ -60,7 +60,7 @@ func (s *shard) timer(what string) string {
 func (s *shard) waitForWork(ctx context.Context, renew time.Duration) {
 	timed, cancel := context.WithTimeout(ctx, renew)
 	defer cancel()
-	_ = s.await(timed, func() bool { return s.phase != holding }) //nolint:errcheck // both ends of the wait mean work
+	_ = s.await(timed, func() bool { return s.phase != holding }) // both ends of the wait mean work
 }
 
 // write makes one write as the phase asks for; last says that nothing follows.
@@ -106,7 +106,7 @@ func (s *shard) end() {
 	s.changed.Broadcast()
 	s.mu.Unlock()
 	s.stopReading(errLost)
-	_ = s.await(context.Background(), func() bool { return s.reader }) //nolint:errcheck // it cannot be cut short
+	_ = s.await(context.Background(), func() bool { return s.reader }) // it cannot be cut short
 	for _, l := range s.w.lanes {
 		l.drop(s)
 	}
