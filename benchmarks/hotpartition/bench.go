@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,15 +32,15 @@ type contest struct {
 	events  int
 }
 
-// contests are those of one round, in their order.
+// contests are those of one round, in their order. What a drain does is the
+// same whatever the records say, so it runs on the hot backlog only.
 func (o options) contests() []contest {
 	var all []contest
 	for _, b := range o.backlogs() {
-		all = append(all,
-			contest{b, product, b.Events},
-			contest{b, projector, min(o.ProjectorEvents, b.Events)},
-			contest{b, drain, b.Events},
-		)
+		all = append(all, contest{b, product, b.Events}, contest{b, projector, min(o.ProjectorEvents, b.Events)})
+		if b.Workload == hot {
+			all = append(all, contest{b, drain, b.Events})
+		}
 	}
 	return all
 }
@@ -64,28 +65,50 @@ func (b *bench) measure(ctx context.Context) ([]result, error) {
 	return results, nil
 }
 
-// once makes one run.
+// once makes one run and has it judged.
 func (b *bench) once(ctx context.Context, c contest, round int) (run, error) {
 	w := &world{
 		remote: b.remote, backlog: c.backlog, view: b.view, latency: b.options.Latency,
 		name: fmt.Sprintf("%s-%s-%d", c.backlog.Workload, c.who, round), meter: &meter{engine: b.remote.pid},
 	}
+	plain, err := w.sink(ctx, false)
+	if err != nil {
+		return run{}, err
+	}
+	if err := plain.EnsureTable(ctx); err != nil {
+		return run{}, err
+	}
+	contend := func() error { return w.contend(ctx, c.who, c.events) }
 	// What earlier runs left to collect is not this one's cost.
 	runtime.GC()
-	profile := b.options.Profile != "" && c.who == product && round == 1 && c.backlog.Workload == b.options.Workload[0]
-	if !profile {
-		return w.contend(ctx, c.who, c.events)
+	if b.options.Profile != "" && c.who == product && round == 1 && c.backlog.Workload == b.options.Workload[0] {
+		err = profiled(b.options.Profile, contend)
+	} else {
+		err = contend()
 	}
-	file, err := os.Create(b.options.Profile)
 	if err != nil {
-		return run{}, fmt.Errorf("profiling: %w", err)
+		return run{}, fmt.Errorf("running %s on %s: %w", c.who, c.backlog.Workload, err)
 	}
-	defer file.Close() //nolint:errcheck // StopCPUProfile writes what it can; the tool tells a torn file
+	if c.who != drain {
+		if err := w.judge(ctx, plain, c.events); err != nil {
+			return run{}, fmt.Errorf("judging %s on %s: %w", c.who, c.backlog.Workload, err)
+		}
+	}
+	return w.meter.run(c.events), nil
+}
+
+// profiled writes a CPU profile of what f does.
+func profiled(name string, f func() error) (err error) {
+	file, err := os.Create(name)
+	if err != nil {
+		return fmt.Errorf("profiling: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
 	if err := pprof.StartCPUProfile(file); err != nil {
-		return run{}, fmt.Errorf("profiling: %w", err)
+		return fmt.Errorf("profiling: %w", err)
 	}
 	defer pprof.StopCPUProfile()
-	return w.contend(ctx, c.who, c.events)
+	return f()
 }
 
 // result is one run as it is reported. What is not known is absent.
@@ -107,7 +130,7 @@ type result struct {
 }
 
 func (b *bench) result(c contest, round int, r run) result {
-	seconds := r.elapsed.Seconds()
+	seconds := r.end.at.Sub(r.start.at).Seconds()
 	out := result{
 		Round: round, Workload: c.backlog.Workload, Size: c.backlog.Size, Latency: b.options.Latency.String(), Baseline: c.who,
 		Events: r.events, Seconds: rounded(seconds), EventsPerSecond: rounded(float64(r.events) / seconds),

@@ -24,7 +24,7 @@ const (
 // history is what both processes must agree on.
 type history struct {
 	Workload   []string `default:"hot,uniform" enum:"hot,uniform" help:"Backlogs to measure: hot has all events on one aggregate, uniform spreads them. Default: both."`
-	Events     int      `default:"200000" help:"Events of each backlog, from 1 on (${default})."`
+	Events     int      `default:"100000" help:"Events of each backlog, from 1 on (${default})."`
 	Size       int      `default:"300" help:"Bytes of an event's item, as DynamoDB counts them (${default})."`
 	Aggregates int      `default:"10000" help:"Aggregates of the uniform backlog, from 1 on (${default})."`
 }
@@ -56,7 +56,7 @@ func (h history) Validate() error {
 type options struct {
 	history
 
-	ProjectorEvents int           `default:"300" help:"Events the per-event projector takes: it is too slow for a backlog (${default})."`
+	ProjectorEvents int           `default:"200" help:"Events the per-event projector takes: it is too slow for a backlog (${default})."`
 	Latency         time.Duration `default:"5ms" help:"Of each call to a table, slept in the client; reading the stream has none (${default})."`
 	Runs            int           `default:"3" help:"Rounds; each runs every contender once, and medians over the rounds are shown (${default})."`
 	Output          string        `default:"table" enum:"table,json" help:"Form of the results: table or json (${default})."`

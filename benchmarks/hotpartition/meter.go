@@ -41,6 +41,20 @@ func (m *meter) finish() {
 	m.end = now(m.engine)
 }
 
+// run is what a contender did.
+type run struct {
+	events     int // taken
+	writes     int64
+	start, end moment
+}
+
+// run reads the meter when everything is over.
+func (m *meter) run(events int) run {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return run{events: events, writes: m.writes.Load(), start: m.start, end: m.end}
+}
+
 // streams makes clients of a configuration start the clock.
 func (m *meter) streams(c aws.Config) aws.Config {
 	c.HTTPClient = transport{next: c.HTTPClient, before: func(r *http.Request) error {

@@ -23,7 +23,6 @@ func allRatios() []ratio {
 		{"hotBacklogShareOfDrain", hot, product, drain, speed},
 		{"cpuVsDrain", hot, product, drain, cpu},
 		{"uniformVsProjector", uniform, product, projector, speed},
-		{"uniformShareOfDrain", uniform, product, drain, speed},
 	}
 }
 
