@@ -1,0 +1,194 @@
+package status
+
+import (
+	"context"
+	"fmt"
+
+	"millrace/event"
+	"millrace/projection"
+	"millrace/sinks/readmodel"
+)
+
+// history is one aggregate as its events come by.
+type history struct {
+	aggregate  string
+	stored     readmodel.Stored
+	state      projection.State
+	head       uint64
+	missing    uint64 // the first version missing, 0 when none is
+	foldErr    error
+	difference string // between the item and the fold, empty when there is none
+}
+
+// events folds one segment's aggregates one after the other: an aggregate's
+// items lie together, in the order of their versions.
+func (r *verification) events(ctx context.Context, segment int) error {
+	var h *history
+	err := r.Events.Scan(ctx, segment, r.Segments, func(items []event.Item) error {
+		for _, item := range items {
+			e, isEvent, err := r.Layout.FromItem(item)
+			if err != nil {
+				return fmt.Errorf("an item of the event table is no event of this layout (%s %s, %s %s): %w",
+					r.Layout.Aggregate, show(item[r.Layout.Aggregate]), r.Layout.Version, show(item[r.Layout.Version]), err)
+			}
+			if !isEvent {
+				continue
+			}
+			if h == nil || h.aggregate != e.Aggregate {
+				if err := r.end(ctx, h); err != nil {
+					return err
+				}
+				if h, err = r.begin(ctx, e.Aggregate); err != nil {
+					return err
+				}
+			}
+			r.fold(h, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.end(ctx, h)
+}
+
+func (r *verification) begin(ctx context.Context, aggregate string) (*history, error) {
+	h := &history{aggregate: aggregate}
+	err := r.look(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	h.state, err = r.Projection.Start(nil)
+	return h, err
+}
+
+// look reads the aggregate's item.
+func (r *verification) look(ctx context.Context, h *history) error {
+	return r.again(ctx, h.aggregate, func() (err error) {
+		h.stored, err = r.View.Item(ctx, h.aggregate)
+		return err
+	})
+}
+
+// fold adds one event, and compares when the item's position is reached.
+func (r *verification) fold(h *history, e event.Event) {
+	if h.missing == 0 && e.Version != h.head+1 {
+		h.missing = h.head + 1
+	}
+	h.head = e.Version
+	if h.missing > 0 || h.foldErr != nil || e.Version > h.stored.Position.Version {
+		return
+	}
+	if h.foldErr = h.state.Apply(e); h.foldErr == nil && e.Version == h.stored.Position.Version {
+		r.compare(h)
+	}
+}
+
+func (r *verification) compare(h *history) {
+	var want event.Item
+	if want, h.foldErr = h.state.Item(); h.foldErr != nil {
+		return
+	}
+	differences, err := r.View.Compare(want, h.stored)
+	switch {
+	case err != nil:
+		h.difference = "the fold cannot read the item: " + err.Error()
+	case len(differences) > 0:
+		d := differences[0]
+		h.difference = fmt.Sprintf("attribute %s is %s, the fold of its events gives %s (%d attributes differ)",
+			d.Attribute, show(d.Got), show(d.Want), len(differences))
+	}
+}
+
+// end looks at an aggregate whose events have all come by, and judges it
+// unless it may still catch up.
+func (r *verification) end(ctx context.Context, h *history) error {
+	if h == nil {
+		return nil
+	}
+	r.mu.Lock()
+	_, again := r.heads[h.aggregate]
+	r.heads[h.aggregate] = h.head
+	r.mu.Unlock()
+	if again {
+		return fmt.Errorf("aggregate %q was met twice in one scan; its items do not lie together", h.aggregate)
+	}
+	// One page may show part of an append that is just taking effect, so only
+	// a read in a transaction tells that a version is missing.
+	for h.missing > 0 {
+		standing, err := r.Events.Confirm(ctx, h.aggregate, []uint64{h.missing})
+		if err != nil {
+			return err
+		}
+		if len(standing) == 0 {
+			break
+		}
+		if err := r.refold(ctx, h); err != nil {
+			return err
+		}
+	}
+	// Nothing gets over a missing version, or writes an item that is another's.
+	if h.stored.Position.Version < h.head && h.stored.Err == nil && h.missing == 0 {
+		h.state = nil // many may be late
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.late = append(r.late, h)
+		return nil
+	}
+	r.judge(h)
+	return nil
+}
+
+// refold reads an aggregate's events anew, up to the newest version seen and
+// the item's position, and compares.
+func (r *verification) refold(ctx context.Context, h *history) (err error) {
+	to := max(h.head, h.stored.Position.Version)
+	h.head, h.missing, h.foldErr, h.difference = 0, 0, nil, ""
+	if h.state, err = r.Projection.Start(nil); err != nil {
+		return err
+	}
+	return r.Events.Range(ctx, h.aggregate, 1, to, func(page []event.Event) error {
+		for _, e := range page {
+			r.fold(h, e)
+		}
+		return nil
+	})
+}
+
+// judge counts an aggregate and says what is wrong with it.
+func (r *verification) judge(h *history) {
+	position := h.stored.Position.Version
+	finding := func(kind, format string, args ...any) Finding {
+		return Finding{Kind: kind, Aggregate: h.aggregate, Position: position, Head: h.head, Text: fmt.Sprintf(format, args...)}
+	}
+	switch {
+	case h.stored.Err != nil:
+		r.find(&r.report.Mismatches, finding("mismatch", "%v", h.stored.Err))
+	case h.foldErr != nil:
+		r.find(&r.report.Mismatches, finding("mismatch", "its events cannot be folded: %v", h.foldErr))
+	case h.difference != "":
+		r.find(&r.report.Mismatches, finding("mismatch", "%s", h.difference))
+	}
+	if h.missing > 0 {
+		r.find(&r.report.Missing, finding("missing", "the event store lacks version %d", h.missing))
+	}
+	if position < h.head && h.stored.Err == nil {
+		r.find(&r.report.Behind, finding("behind", "%d versions are not in effect", h.head-position))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.report.Aggregates++
+	r.report.Events += position
+}
+
+// show is a value as a person reads it; long ones are cut.
+func show(v event.Value) string {
+	if v == nil {
+		return "absent"
+	}
+	text := string(event.AppendJSON(nil, v))
+	if len(text) > 80 {
+		text = text[:77] + "..."
+	}
+	return text
+}

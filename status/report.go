@@ -1,0 +1,27 @@
+package status
+
+// Report is what verify found. The counts are of aggregates, but for Events.
+type Report struct {
+	Aggregates int    `json:"aggregates"`
+	Events     uint64 `json:"events"`     // in effect: the sum of all positions
+	Behind     int    `json:"behind"`     // position below the head; those without an item too
+	Ahead      int    `json:"ahead"`      // position above the head
+	Blocked    int    `json:"blocked"`    // none: nothing blocks an aggregate yet
+	Skipped    int    `json:"skipped"`    // none: nothing skips a version yet
+	Mismatches int    `json:"mismatches"` // the item is not the fold of its events
+	Missing    int    `json:"missing"`    // a version is missing in the event store
+	// Findings tells some of them, by aggregate.
+	Findings []Finding `json:"findings"`
+}
+
+// Finding is one thing that is not as it should be.
+type Finding struct {
+	Kind      string `json:"kind"` // behind, ahead, mismatch or missing
+	Aggregate string `json:"aggregate"`
+	Position  uint64 `json:"position,string"`
+	Head      uint64 `json:"head,string"`
+	Text      string `json:"text"`
+}
+
+// Healthy reports whether nothing was found.
+func (r Report) Healthy() bool { return r.Behind+r.Ahead+r.Mismatches+r.Missing == 0 }
