@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -67,7 +68,7 @@ func (b backlog) event(i int, version uint64) eventstore.NewEvent {
 		Command: fmt.Sprintf("command-%09d", i),
 		Attributes: event.Item{
 			"customer": event.String("customer-17"),
-			"amount":   event.Number(fmt.Sprint(101 + i%899)),
+			"amount":   event.Number(strconv.Itoa(101 + i%899)),
 			"currency": event.String("EUR"),
 			"channel":  event.String("web"),
 			"note":     event.String(""),

@@ -52,7 +52,7 @@ func serve(ctx context.Context, engine *localaws.Engine, in io.Reader, out io.Wr
 			return err
 		}
 	}
-	server, err := engine.Listen("127.0.0.1:0")
+	server, err := engine.Listen("127.0.0.1:0") //nolint:contextcheck // it opens a port and returns
 	if err != nil {
 		return err
 	}
