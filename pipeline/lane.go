@@ -194,7 +194,9 @@ func (l *lane) apply(ctx context.Context) {
 		if !ok {
 			return
 		}
-		outcomes := l.sink.Sink.Apply(ctx, []event.Run{run})
+		call, cancel := context.WithTimeout(ctx, l.sink.Call)
+		outcomes := l.sink.Sink.Apply(call, []event.Run{run})
+		cancel()
 		l.done(ctx, run, outcomes[0])
 	}
 }
@@ -239,7 +241,9 @@ func (l *lane) learn(ctx context.Context) {
 			return
 		}
 		for try := 0; ; try++ {
-			positions, err := l.sink.Sink.Positions(ctx, aggregates)
+			call, cancel := context.WithTimeout(ctx, l.sink.Call)
+			positions, err := l.sink.Sink.Positions(call, aggregates)
+			cancel()
 			if err == nil {
 				l.learned(aggregates, positions)
 				break

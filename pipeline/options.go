@@ -46,6 +46,10 @@ type Sink struct {
 	Parallel int
 	// RunEvents is the most events of a run. Default 10,000.
 	RunEvents int
+	// Call bounds one call of the sink. One that takes longer is given up and
+	// repeated: a connection that hangs must not hold its aggregate for ever.
+	// Default 10 s.
+	Call time.Duration
 }
 
 func (s Sink) id() string { return fmt.Sprintf("%s@%d", s.Name, s.Version) }
@@ -133,6 +137,7 @@ func (o Options) withDefaults() (Options, error) {
 		names[s.Name] = true
 		s.Parallel = orDefault(s.Parallel, 64)
 		s.RunEvents = orDefault(s.RunEvents, 10_000)
+		s.Call = orDefault(s.Call, 10*time.Second)
 		sinkList[i] = s
 	}
 	o.Sinks = sinkList
