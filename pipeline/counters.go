@@ -61,8 +61,10 @@ func (w *Worker) Stats() Stats {
 	}
 	pending := make([]int, len(w.lanes))
 	for _, shard := range w.held() {
-		s.Shards++
 		shard.mu.Lock()
+		if !shard.gone {
+			s.Shards++
+		}
 		for i := range pending {
 			oldest, n := shard.frontier.Oldest(i)
 			pending[i] += n

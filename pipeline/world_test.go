@@ -145,7 +145,12 @@ func (w *world) start(name string, change ...func(*pipeline.Options)) *running {
 		Worker: worker, t: w.t, name: o.Worker, app: app, engine: w.engine,
 		stop: stop, kill: kill, done: make(chan error, 1),
 	}
-	go func() { r.done <- worker.Run(ctx, abort) }()
+	go func() {
+		r.done <- worker.Run(ctx, abort)
+		close(r.done)
+	}()
+	// A bubble does not end before its goroutines have, also when a test fails.
+	w.t.Cleanup(r.crash)
 	return r
 }
 
@@ -274,7 +279,10 @@ func (w *world) atTheEnd() {
 	w.t.Helper()
 	last := map[source.ShardID]event.SequenceNumber{}
 	for _, c := range w.engine.History(eventsTable) {
-		last[source.ShardID(c.Shard)] = event.SequenceNumber(c.Sequence)
+		id, n := source.ShardID(c.Shard), event.SequenceNumber(c.Sequence)
+		if last[id].Compare(n) < 0 { // not the order in which they were written
+			last[id] = n
+		}
 	}
 	for id, row := range w.leases() {
 		want := source.Start{Kind: source.AfterSequence, Sequence: last[id]}
@@ -366,4 +374,26 @@ func isWrite(app string) func(localaws.Call) bool {
 // isControl matches every call of one application to the control table.
 func isControl(app string) func(localaws.Call) bool {
 	return func(c localaws.Call) bool { return c.App == app && c.Table == controlTable }
+}
+
+// pinOf is a pin that would stand only if none stood already.
+func pinOf(w *world, at time.Time) checkpoint.Pin {
+	w.t.Helper()
+	for _, row := range w.leases() {
+		return checkpoint.Pin{Group: "g", Table: row.Key.Table, Label: row.Key.Label, Start: source.Start{Kind: source.TrimHorizon}, At: at}
+	}
+	w.t.Fatal("there is no lease row")
+	return checkpoint.Pin{}
+}
+
+// sequence is the number of the record of a version.
+func (w *world) sequence(aggregate string, version uint64) event.SequenceNumber {
+	w.t.Helper()
+	for _, c := range w.engine.History(eventsTable) {
+		if c.Old == nil && c.New["pk"] == event.String(aggregate) && c.New["sk"] == event.Orders().VersionKey(version) {
+			return event.SequenceNumber(c.Sequence)
+		}
+	}
+	w.t.Fatalf("%s has no version %d", aggregate, version)
+	return ""
 }

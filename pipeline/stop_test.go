@@ -1,0 +1,196 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"millrace/internal/localaws"
+	"millrace/pipeline"
+	"millrace/source"
+)
+
+// patient gives a call of a sink all the time it takes.
+func patient(o *pipeline.Options) { o.Sinks[0].Call = 24 * time.Hour }
+
+// stopped ends a worker and returns how long that took.
+func (r *running) stopped() time.Duration {
+	r.t.Helper()
+	start := time.Now()
+	r.end()
+	return time.Since(start)
+}
+
+// TestC10_StopInABacklog: a stop fetches nothing more, settles what was read,
+// writes the checkpoint and releases the leases; the next worker goes on
+// exactly there.
+func TestC10_StopInABacklog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 1})
+		for a := range 5 {
+			w.bulk(fmt.Sprintf("a%d", a), 1000)
+		}
+		for a := range 5 {
+			w.faults.delay(fmt.Sprintf("a%d", a), 300*time.Millisecond)
+		}
+		first := w.start("one")
+		eventually(t, 20*time.Second, "the second page was read", func() bool { return first.Stats().Pages >= 2 })
+		if took := first.stopped(); took > 2*time.Second {
+			t.Errorf("the stop took %v", took)
+		}
+		read := first.Stats()
+		if read.Records >= 5000 || read.Retries != 0 || len(first.Troubles()) != 0 {
+			t.Errorf("read %d records, %d retries, troubles %v", read.Records, read.Retries, first.Troubles())
+		}
+		row := w.leases()[source.ShardID(w.shard())]
+		if row.Owner != "" || row.Checkpoint.Kind != source.AfterSequence {
+			t.Errorf("the row was left as %+v", row)
+		}
+		second := w.start("two")
+		eventually(t, time.Minute, "everything is applied", w.caughtUp)
+		second.end()
+		if got := second.Stats(); got.Records+read.Records != 5000 || got.Duplicates != 0 {
+			t.Errorf("read %d and %d records, %d repeats; want 5000 together and none twice", read.Records, got.Records, got.Duplicates)
+		}
+		w.wholly()
+	})
+}
+
+// TestC10_SinkHangs: a call that returns when it is cancelled lets the leases
+// be released with the checkpoint; one that never returns has them expire.
+// Neither is a failure.
+func TestC10_SinkHangs(t *testing.T) {
+	for _, deaf := range []bool{false, true} {
+		t.Run(fmt.Sprintf("deaf=%v", deaf), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, localaws.Options{Shards: 1})
+				letGo := w.faults.hang("stuck", deaf)
+				w.append("before", 2)
+				w.append("stuck", 1)
+				w.append("behind", 3)
+				r := w.start("one", patient)
+				eventually(t, 20*time.Second, "the others are applied", func() bool { return w.has("view", "behind", 3) })
+				retries := r.Stats().Retries
+				took := r.stopped()
+				if took > 25*time.Second {
+					t.Errorf("the stop took %v, more than the drain's 25 s", took)
+				}
+				if got := r.Stats(); got.Retries != retries || len(r.Troubles()) != 0 {
+					t.Errorf("our own stop counted: %d retries, troubles %v", got.Retries-retries, r.Troubles())
+				}
+				row := w.leases()[source.ShardID(w.shard())]
+				// The second record of before is the last that nothing precedes unsettled.
+				want := source.Start{Kind: source.AfterSequence, Sequence: w.sequence("before", 2)}
+				if row.Checkpoint != want {
+					t.Errorf("the checkpoint is %+v, want %+v", row.Checkpoint, want)
+				}
+				if released := row.Owner == ""; released == deaf {
+					t.Errorf("the owner is %q", row.Owner)
+				}
+				letGo()
+				second := w.start("two")
+				eventually(t, time.Minute, "everything is applied", w.caughtUp)
+				second.end()
+				w.wholly()
+			})
+		})
+	}
+}
+
+// TestC10_ThrottledControlTable: a control table that answers nobody does not
+// hold the stop longer than its time.
+func TestC10_ThrottledControlTable(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		times int
+		owned bool
+	}{{"throttled for a while", 4, false}, {"throttled for good", 0, true}} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, localaws.Options{Shards: 1})
+				w.append("a", 5)
+				r := w.start("one")
+				eventually(t, 20*time.Second, "everything is applied", w.caughtUp)
+				w.engine.Inject(localaws.Fault{Match: isControl(r.app), Do: localaws.Throttle, Times: tc.times})
+				if took := r.stopped(); took > 25*time.Second {
+					t.Errorf("the stop took %v", took)
+				}
+				if owner := w.leases()[source.ShardID(w.shard())].Owner; (owner != "") != tc.owned {
+					t.Errorf("the owner is %q", owner)
+				}
+				second := w.start("two")
+				eventually(t, 20*time.Second, "the successor has the shard", w.owned(second.name))
+				second.end()
+				w.wholly()
+			})
+		})
+	}
+}
+
+// TestFault16_StopsAtAnyMoment: workers are stopped at many moments of a
+// backlog; none sends on what is closed, and nothing is lost or repeated.
+func TestFault16_StopsAtAnyMoment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 3, Readers: -1}) // each worker is one more reader within the second
+		for i := range 25 {
+			for a := range 6 {
+				w.append(fmt.Sprintf("a%d", a), 3)
+			}
+			r := w.start("one")
+			time.Sleep(time.Duration(i) * 7 * time.Millisecond)
+			r.end()
+			if got := r.Stats(); got.Retries != 0 || len(r.Troubles()) != 0 {
+				t.Errorf("stop %d counted as a failure: %+v", i, got)
+			}
+		}
+		r := w.start("last")
+		eventually(t, time.Minute, "everything is applied", w.caughtUp)
+		r.end()
+		w.wholly()
+	})
+}
+
+// TestFault19_ReleasedOnDrain: a clean exit leaves no owner and the last
+// checkpoint.
+func TestFault19_ReleasedOnDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 4})
+		for _, a := range []string{"a", "b", "c", "d"} {
+			w.append(a, 3)
+		}
+		r := w.start("one")
+		eventually(t, 20*time.Second, "everything is applied", w.caughtUp)
+		if took := r.stopped(); took > 500*time.Millisecond {
+			t.Errorf("a stop with nothing to do took %v", took)
+		}
+		for id, row := range w.leases() {
+			if row.Owner != "" {
+				t.Errorf("shard %s still has the owner %s", id, row.Owner)
+			}
+		}
+		w.wholly()
+	})
+}
+
+// TestFault22_OwnStopIsNoFailure: a run that our stop cut short is neither a
+// trouble nor a repetition.
+func TestFault22_OwnStopIsNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 1})
+		w.faults.delay("a", time.Hour)
+		w.append("a", 3)
+		r := w.start("one", patient)
+		eventually(t, 20*time.Second, "the run is under way", func() bool { _, under := w.faults.arrived(); return under == 1 })
+		r.end()
+		if got := r.Stats(); got.Retries != 0 || got.Fenced != 0 || got.Runs != 1 || len(r.Troubles()) != 0 {
+			t.Errorf("our own stop counted: %+v, %v", got, r.Troubles())
+		}
+		w.applied("view", "a", 0)
+		w.faults.delay("a", 0)
+		second := w.start("two")
+		eventually(t, 20*time.Second, "everything is applied", w.caughtUp)
+		second.end()
+		w.wholly()
+	})
+}
