@@ -74,11 +74,26 @@ func (c Config) withDefaults(r Registry) (Config, projection.Projection, error) 
 	if c.Fold != "" && !ok {
 		errs = append(errs, fmt.Errorf("fold %q is not in the registry, which has %v", c.Fold, names(r.Folds)))
 	}
-	if c.Events != "" && c.Events == c.View {
-		errs = append(errs, fmt.Errorf("events and view are the same table %q: the orders layout keeps them apart", c.Events))
-	}
 	if c.Control == "" {
 		c.Control = "millrace"
+	}
+	tables := map[string]string{}
+	for _, named := range []struct{ name, table string }{{"events", c.Events}, {"view", c.View}, {"control", c.Control}} {
+		if other, taken := tables[named.table]; taken && named.table != "" {
+			errs = append(errs, fmt.Errorf("%s and %s are the same table %q: each needs one of its own", other, named.name, named.table))
+		}
+		tables[named.table] = named.name
+	}
+	for _, amount := range []struct {
+		name     string
+		negative bool
+	}{
+		{"version", c.Version < 0}, {"lease", c.Lease < 0}, {"drain", c.Drain < 0}, {"parallel", c.Parallel < 0},
+		{"bufferBytes", c.BufferBytes < 0}, {"bufferEntries", c.BufferEntries < 0},
+	} {
+		if amount.negative {
+			errs = append(errs, fmt.Errorf("%s is negative", amount.name))
+		}
 	}
 	if c.Sink == "" {
 		c.Sink = c.View

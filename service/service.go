@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -86,7 +85,9 @@ func (s *Service) control() *control.Store {
 	return control.New(control.Options{Client: dynamodb.NewFromConfig(s.aws), Table: s.config.Control, Jitter: jitter.New()})
 }
 
-// Worker makes the pipeline's worker.
+// Worker makes the pipeline's worker. Its error says what has to be put right
+// before one can work: a table that is not there, a stream without images. Of
+// class event.Transient are those after which the same call may succeed.
 func (s *Service) Worker(ctx context.Context) (*pipeline.Worker, error) {
 	if s.config.CreateTables {
 		if err := s.EnsureTables(ctx); err != nil {
@@ -99,20 +100,26 @@ func (s *Service) Worker(ctx context.Context) (*pipeline.Worker, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
 	stream, err := adapter.Find(ctx, s.config.Events)
 	if err != nil {
-		return nil, fmt.Errorf("finding the stream of table %q: %w", s.config.Events, err)
+		return nil, err
+	}
+	control := s.control()
+	if err := s.ready(ctx, stream, control); err != nil {
+		return nil, err
 	}
 	o := s.config.options()
-	o.Stream, o.Control, o.Store, o.Layout = stream, s.control(), s.events, s.events.Layout()
+	o.Stream, o.Control, o.Store, o.Layout = stream, control, s.events, s.events.Layout()
 	o.Sinks = []pipeline.Sink{{Name: s.config.Sink, Version: s.config.Version, Sink: s.view, Parallel: s.config.Parallel}}
 	return pipeline.NewWorker(o)
 }
 
 // Run runs a pipeline until ctx ends and then drains it; the end of abort cuts
-// the drain short. started, which may be nil, is called with the worker before
-// it runs.
-func Run(ctx, abort context.Context, c Config, r Registry, started func(*pipeline.Worker)) error {
+// the drain short. It returns nil after a stop. Whoever wants to see the
+// worker's counters makes it with New and Worker.
+func Run(ctx, abort context.Context, c Config, r Registry) error {
 	s, err := New(ctx, c, r)
 	if err != nil {
 		return err
@@ -120,9 +127,6 @@ func Run(ctx, abort context.Context, c Config, r Registry, started func(*pipelin
 	w, err := s.Worker(ctx)
 	if err != nil {
 		return err
-	}
-	if started != nil {
-		started(w)
 	}
 	return w.Run(ctx, abort)
 }

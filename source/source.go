@@ -52,6 +52,10 @@ type StreamInfo struct {
 	Label  string // a stream that was disabled and enabled again has a new one
 	Table  string
 	Status StreamStatus
+	// View says what records show, in DynamoDB's words: NEW_IMAGE,
+	// NEW_AND_OLD_IMAGES, OLD_IMAGE or KEYS_ONLY. Empty when the answer did not
+	// say.
+	View string
 	// Now is the service's own clock at its answer, for pins in time: zero when
 	// the answer carried none.
 	Now time.Time

@@ -59,7 +59,8 @@ func (c *Client) Find(ctx context.Context, table string) (*Stream, error) {
 	if out.Table == nil || aws.ToString(out.Table.LatestStreamArn) == "" {
 		return nil, &event.Error{
 			Class: event.Permanent, Op: op, Err: fmt.Errorf("%w: the table never had one", source.ErrStreamGone),
-			Hint: "enable it with view type NEW_IMAGE or NEW_AND_OLD_IMAGES",
+			Hint: "enable one: aws dynamodb update-table --table-name " + table +
+				" --stream-specification StreamEnabled=true,StreamViewType=NEW_IMAGE",
 		}
 	}
 	return c.Open(*out.Table.LatestStreamArn), nil

@@ -40,7 +40,8 @@ func (s *Stream) Describe(ctx context.Context) (source.StreamInfo, error) {
 	}
 	now, _ := awsmiddleware.GetServerTime(out.ResultMetadata)
 	return source.StreamInfo{
-		ARN: s.arn, Label: s.Label(), Table: aws.ToString(d.TableName), Status: statuses[d.StreamStatus], Now: now,
+		ARN: s.arn, Label: s.Label(), Table: aws.ToString(d.TableName), Status: statuses[d.StreamStatus],
+		View: string(d.StreamViewType), Now: now,
 	}, nil
 }
 

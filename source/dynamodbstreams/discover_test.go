@@ -12,7 +12,7 @@ import (
 )
 
 func TestDescribeTellsTheServicesClock(t *testing.T) {
-	const body = `{"StreamDescription":{"TableName":"events","StreamStatus":%q,"Shards":[]}}`
+	const body = `{"StreamDescription":{"TableName":"events","StreamStatus":%q,"StreamViewType":"KEYS_ONLY","Shards":[]}}`
 	for _, tc := range []struct {
 		status, date string
 		want         source.StreamInfo
@@ -28,6 +28,7 @@ func TestDescribeTellsTheServicesClock(t *testing.T) {
 			t.Fatal(err)
 		}
 		tc.want.ARN, tc.want.Label, tc.want.Table = testARN, "2026-03-01T12:00:00.000", "events"
+		tc.want.View = "KEYS_ONLY"
 		if !got.Now.Equal(tc.want.Now) || got.Now.IsZero() != tc.want.Now.IsZero() {
 			t.Errorf("now %v, want %v", got.Now, tc.want.Now)
 		}

@@ -1,0 +1,57 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"millrace/event"
+	"millrace/internal/awsclient"
+	"millrace/pipeline"
+	"millrace/source/dynamodbstreams"
+)
+
+// startWait bounds the calls that come before a worker runs.
+const startWait = 15 * time.Second
+
+// ready finds out whether a worker could do its work: a table that is not there
+// shows at the start and by its name, not as a call that is repeated for ever.
+// It makes the calls that a worker makes anyway, and so needs no permission of
+// its own. What will go away by itself is no reason not to start.
+func (s *Service) ready(ctx context.Context, stream *dynamodbstreams.Stream, control pipeline.Control) error {
+	info, err := stream.Describe(ctx)
+	if lasts(err) {
+		return err
+	}
+	switch info.View {
+	case "KEYS_ONLY", "OLD_IMAGE":
+		return &event.Error{
+			Class: event.Permanent, Op: "checking the stream of table " + s.config.Events,
+			Err: fmt.Errorf("its records show %s, and a reader needs NEW_IMAGE or NEW_AND_OLD_IMAGES", info.View),
+			// API Reference, UpdateTable: the view of a stream cannot be changed.
+			Hint: "a stream's view type is fixed: disable the stream and enable a new one",
+		}
+	}
+	_, err = control.List(ctx, s.config.Group, s.config.Events)
+	if err := absent(err, "control table", s.config.Control); lasts(err) {
+		return err
+	}
+	_, err = s.view.Positions(ctx, []string{"-"}) // of nobody: the table and its key are what counts
+	if err := absent(err, "read model's table", s.config.View); lasts(err) {
+		return err
+	}
+	return nil
+}
+
+func lasts(err error) bool { return err != nil && event.ClassOf(err) != event.Transient }
+
+// absent says which table a call has not found, and what to do.
+func absent(err error, what, table string) error {
+	if awsclient.Code(err) != "ResourceNotFoundException" {
+		return err
+	}
+	return &event.Error{
+		Class: event.Permanent, Op: "starting", Err: fmt.Errorf("the %s %q does not exist in this account and Region", what, table),
+		Hint: "name another, create it, or let a worker create it: CreateTables, --create-tables",
+	}
+}

@@ -1,0 +1,178 @@
+package service_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"millrace/event"
+	"millrace/eventstore"
+	"millrace/internal/localaws"
+	"millrace/projection"
+	"millrace/projection/ordersview"
+	"millrace/service"
+)
+
+// world is an engine with a port and a pipeline on it.
+type world struct {
+	engine   *localaws.Engine
+	tables   *dynamodb.Client
+	config   service.Config
+	registry service.Registry
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	engine := localaws.New(localaws.Options{Shards: 2})
+	server, err := engine.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Close()
+		_ = engine.Close()
+	})
+	orders, err := ordersview.Projection()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{
+		engine: engine, tables: dynamodb.NewFromConfig(engine.Config("setup")),
+		config: service.Config{
+			Group: "orders", Events: "orders-events", View: "orders-view", Control: "control", Fold: "orders",
+			AWS: service.AWS{Local: true, Endpoint: server.URL}, Lease: time.Second, Drain: 10 * time.Second,
+		},
+		registry: service.Registry{Folds: map[string]projection.Projection{"orders": orders}},
+	}
+}
+
+func (w *world) service(t *testing.T) *service.Service {
+	t.Helper()
+	s, err := service.New(t.Context(), w.config, w.registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (w *world) drop(t *testing.T, table string) {
+	t.Helper()
+	if _, err := w.tables.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// recreate makes the event table anew, with another stream or none.
+func (w *world) recreate(t *testing.T, stream *types.StreamSpecification) {
+	t.Helper()
+	w.drop(t, w.config.Events)
+	_, err := w.tables.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: &w.config.Events, BillingMode: types.BillingModePayPerRequest, StreamSpecification: stream,
+		KeySchema: []types.KeySchemaElement{
+			{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("sk"), KeyType: types.KeyTypeRange},
+		},
+		AttributeDefinitions: []types.AttributeDefinition{
+			{AttributeName: aws.String("pk"), AttributeType: types.ScalarAttributeTypeS},
+			{AttributeName: aws.String("sk"), AttributeType: types.ScalarAttributeTypeS},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func showing(view types.StreamViewType) *types.StreamSpecification {
+	return &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: view}
+}
+
+// TestWorkerStart: what keeps a worker from working is told at the start.
+func TestWorkerStart(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		spoil func(t *testing.T, w *world)
+		class event.Class
+		want  []string // nil: it starts
+	}{
+		{"all is there", func(*testing.T, *world) {}, 0, nil},
+		{"no event table", func(t *testing.T, w *world) { w.drop(t, "orders-events") }, event.Permanent,
+			[]string{"orders-events", "check the table's name, the Region and the endpoint"}},
+		{"no control table", func(t *testing.T, w *world) { w.drop(t, "control") }, event.Permanent,
+			[]string{`the control table "control" does not exist`, "--create-tables"}},
+		{"no view", func(t *testing.T, w *world) { w.drop(t, "orders-view") }, event.Permanent,
+			[]string{`the read model's table "orders-view" does not exist`, "--create-tables"}},
+		{"no stream", func(t *testing.T, w *world) { w.recreate(t, nil) }, event.Permanent,
+			[]string{"orders-events", "the table never had one", "aws dynamodb update-table --table-name orders-events --stream-specification StreamEnabled=true,StreamViewType=NEW_IMAGE"}},
+		{"keys only", func(t *testing.T, w *world) { w.recreate(t, showing(types.StreamViewTypeKeysOnly)) }, event.Permanent,
+			[]string{"orders-events", "its records show KEYS_ONLY, and a reader needs NEW_IMAGE or NEW_AND_OLD_IMAGES", "disable the stream"}},
+		{"old images", func(t *testing.T, w *world) { w.recreate(t, showing(types.StreamViewTypeOldImage)) }, event.Permanent,
+			[]string{"its records show OLD_IMAGE"}},
+		{"both images", func(t *testing.T, w *world) { w.recreate(t, showing(types.StreamViewTypeNewAndOldImages)) }, 0, nil},
+		{"a view with another key", func(_ *testing.T, w *world) { w.config.View = "control"; w.config.Control = "orders-view" }, event.Permanent,
+			[]string{"ValidationException"}},
+		{"a throttled view", func(_ *testing.T, w *world) {
+			w.engine.Inject(localaws.Fault{Do: localaws.Throttle, Match: func(c localaws.Call) bool { return c.Operation == "BatchGetItem" }})
+		}, 0, nil},
+		{"a throttled stream", func(_ *testing.T, w *world) {
+			w.engine.Inject(localaws.Fault{Do: localaws.Throttle, Match: func(c localaws.Call) bool { return c.Operation == "DescribeTable" }})
+		}, event.Transient, []string{"finding the stream of table orders-events: throttled"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := newWorld(t)
+			if err := w.service(t).EnsureTables(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			tc.spoil(t, w)
+			worker, err := w.service(t).Worker(t.Context())
+			if tc.want == nil {
+				if err != nil || worker == nil {
+					t.Fatalf("it does not start: %v", err)
+				}
+				return
+			}
+			if class := event.ClassOf(err); err == nil || class != tc.class {
+				t.Errorf("class %v, want %v: %v", class, tc.class, err)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("it says %q, want %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+// TestRun creates the tables, keeps the read model, stops, and is right.
+func TestRun(t *testing.T) {
+	w := newWorld(t)
+	w.config.CreateTables = true
+	s := w.service(t)
+	if err := s.EnsureTables(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, aggregate := range []string{"order-1", "order-2", "order-3"} {
+		placed := eventstore.NewEvent{Type: ordersview.OrderPlaced, Time: time.Now(), Attributes: event.Item{
+			"customer": event.String("Ada"), "amount": event.Number("12.50"),
+		}}
+		paid := eventstore.NewEvent{Type: ordersview.OrderPaid, Time: time.Now()}
+		if _, err := s.Events().Append(t.Context(), aggregate, 0, []eventstore.NewEvent{placed, paid, paid}[:i+1]...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- service.Run(ctx, t.Context(), w.config, w.registry) }()
+	report, err := s.Verify(t.Context(), 30*time.Second)
+	if err != nil || !report.Healthy() || report.Aggregates != 3 || report.Events != 6 {
+		t.Errorf("%+v, %v", report, err)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Errorf("a stop is no failure: %v", err)
+	}
+}
