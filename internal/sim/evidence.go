@@ -1,0 +1,193 @@
+package sim
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"millrace/event"
+	"millrace/internal/localaws"
+)
+
+// Evidence is what happened in a world, from the engine's history and the log
+// of the sink in memory. Everything stands in the order in which it happened.
+type Evidence struct {
+	Sinks   []string
+	Events  []Event
+	Effects []Effect
+	Rows    []Row
+	Reads   []Read
+	Parents map[string]string // of each shard; "" for none
+	Readers map[string]int    // the most applications that read a shard at once
+	Notes   []Violation       // what the world itself saw go wrong
+	Settled time.Duration     // from the last fault until all was applied
+	Hash    uint64            // of the whole history, to the nanosecond
+}
+
+// Event is an event as it was stored.
+type Event struct {
+	Aggregate       string
+	Version         int // 0 for what is no event
+	Amount          int
+	Insert          bool
+	Shard, Sequence string // of its record
+	At              time.Time
+}
+
+// Effect moves a sink's position of an aggregate. A read model's carries what
+// the item holds after it.
+type Effect struct {
+	Sink      string
+	Aggregate string
+	From, To  uint64
+	At        time.Time
+	Versions  string
+	Total     int
+}
+
+// Row is a lease row after a change.
+type Row struct {
+	Shard      string
+	By         string // the application that wrote it
+	At         time.Time
+	New        bool // there was none
+	Owner      string
+	Token      string
+	Heartbeat  string
+	State      string
+	Checkpoint Checkpoint
+}
+
+// Checkpoint is where reading goes on: a kind and, for two of them, a number.
+type Checkpoint struct{ Kind, Sequence string }
+
+// Read is a GetRecords that the service received.
+type Read struct {
+	Shard, App string
+	At         time.Time
+}
+
+// evidence gathers what happened.
+func (w *world) evidence(settled time.Duration) Evidence {
+	e := Evidence{
+		Sinks: []string{viewSink, logSink}, Parents: map[string]string{}, Readers: map[string]int{},
+		Reads: w.reads, Notes: w.notes, Settled: settled,
+	}
+	for _, s := range w.engine.Shards(eventsTable) {
+		e.Parents[s.ID] = s.Parent
+	}
+	for id, c := range w.engine.Counters().Shards {
+		e.Readers[id] = c.ReadersAtOnce
+	}
+	hash := fnv.New64a()
+	for _, c := range w.engine.History("") {
+		// fmt prints maps in the order of their keys.
+		fmt.Fprintln(hash, c.At.UnixNano(), c.Table, c.App, c.Shard, c.Sequence, c.Key, c.New)
+		switch c.Table {
+		case eventsTable:
+			e.Events = append(e.Events, eventOf(c))
+		case viewTable:
+			e.Effects = append(e.Effects, effectOf(c))
+		case controlTable:
+			if row, ok := rowOf(c.New); ok {
+				row.By, row.At, row.New = c.App, c.At, c.Old == nil
+				e.Rows = append(e.Rows, row)
+			}
+		}
+	}
+	for _, effect := range w.memory.log() {
+		fmt.Fprintln(hash, effect.At.UnixNano(), effect.Aggregate, effect.To)
+		e.Effects = append(e.Effects, effect)
+	}
+	slices.SortStableFunc(e.Effects, func(a, b Effect) int { return a.At.Compare(b.At) })
+	e.Hash = hash.Sum64()
+	return e
+}
+
+func eventOf(c localaws.Change) Event {
+	version, _ := strconv.Atoi(text(c.Key["sk"]))
+	amount, _ := strconv.Atoi(text(c.New[amountAttribute]))
+	return Event{
+		Aggregate: text(c.Key["pk"]), Version: version, Amount: amount, Insert: c.Old == nil && c.New != nil,
+		Shard: c.Shard, Sequence: c.Sequence, At: c.At,
+	}
+}
+
+func effectOf(c localaws.Change) Effect {
+	position := func(item event.Item) uint64 {
+		n, _ := strconv.ParseUint(text(item[positionAttribute]), 10, 64)
+		return n
+	}
+	total, _ := strconv.Atoi(text(c.New[totalAttribute]))
+	return Effect{
+		Sink: viewSink, Aggregate: text(c.Key["pk"]), From: position(c.Old), To: position(c.New), At: c.At,
+		Versions: text(c.New[versionsAttribute]), Total: total,
+	}
+}
+
+// rowOf reads a lease row; false for any other row of the control table.
+func rowOf(item event.Item) (Row, bool) {
+	if !strings.HasPrefix(text(item["pk"]), "L|") {
+		return Row{}, false
+	}
+	_, shard, _ := strings.Cut(text(item["sk"]), "|")
+	at, _ := item["checkpoint"].(event.Map)
+	return Row{
+		Shard: shard, Owner: text(item["owner"]), Token: text(item["token"]), Heartbeat: text(item["heartbeat"]),
+		State: text(item["state"]), Checkpoint: Checkpoint{Kind: text(at["kind"]), Sequence: text(at["sequence"])},
+	}, true
+}
+
+func text(v event.Value) string {
+	switch v := v.(type) {
+	case event.String:
+		return string(v)
+	case event.Number:
+		return string(v)
+	default:
+		return ""
+	}
+}
+
+// unsettled says what is not applied or not passed by a checkpoint yet, "" when
+// everything is.
+func (w *world) unsettled() string {
+	w.mu.Lock()
+	head := make(map[string]int, len(w.heads))
+	for aggregate, n := range w.heads {
+		head[aggregate] = n
+	}
+	w.mu.Unlock()
+	for _, aggregate := range sorted(head) {
+		item := w.engine.Item(viewTable, event.Item{"pk": event.String(aggregate)})
+		if at := text(item[positionAttribute]); at != strconv.Itoa(head[aggregate]) {
+			return fmt.Sprintf("aggregate %s is at %q of %d in %s", aggregate, at, head[aggregate], viewSink)
+		}
+		if n := len(w.memory.target.Versions(identity(logSink), aggregate)); n < head[aggregate] {
+			return fmt.Sprintf("aggregate %s is at %d of %d in %s", aggregate, n, head[aggregate], logSink)
+		}
+	}
+	rows := map[string]Row{}
+	for _, item := range w.engine.Items(controlTable) {
+		if row, ok := rowOf(item); ok {
+			rows[row.Shard] = row
+		}
+	}
+	for _, s := range w.engine.Shards(eventsTable) {
+		row, known := rows[s.ID]
+		// Shards go on rolling over while all is quiet: the newest are always
+		// under way.
+		switch {
+		case !known && (s.Records > 0 || time.Since(s.Opened) > 2*time.Minute):
+			return fmt.Sprintf("shard %s has no lease row", s.ID)
+		case s.Closed && time.Since(s.Sealed) > 30*time.Second && row.State != "finished":
+			return fmt.Sprintf("shard %s was closed at %s and its lease row is %s, at %v", s.ID, s.Sealed.Format(clock), row.State, row.Checkpoint)
+		case s.Records > 0 && row.State != "finished" && !row.Checkpoint.passed(s.Last):
+			return fmt.Sprintf("shard %s ends at %s and its checkpoint is %v, held by %q", s.ID, s.Last, row.Checkpoint, row.Owner)
+		}
+	}
+	return ""
+}

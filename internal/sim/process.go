@@ -1,0 +1,220 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+
+	"millrace/event"
+	"millrace/internal/localaws"
+	"millrace/pipeline"
+	adapter "millrace/source/dynamodbstreams"
+)
+
+// The leases of every world, the product's defaults.
+const (
+	lease = 10 * time.Second
+	call  = 1500 * time.Millisecond
+	stop  = 25 * time.Second
+)
+
+// process is one life of a worker, from its start to its crash or its end.
+type process struct {
+	w         *world
+	id, app   string
+	transport *localaws.Transport
+	gate      gate
+	ctx       context.Context //nolint:containedctx // the process's own life, not a caller's
+	end       context.CancelFunc
+	abort     context.Context //nolint:containedctx // the same
+	kill      context.CancelFunc
+
+	mu      sync.Mutex
+	crashIn int  // calls until it crashes; 0 for never
+	landing bool // the last call takes effect
+	crashed bool
+	silent  bool // calls under way are lost without effect
+	frozen  bool // was frozen once: its times say nothing
+	told    time.Time
+}
+
+// keep lets one worker live and starts its successors until the world is over.
+func (w *world) keep(slot int) {
+	draw := chance(w.plan.Seed)
+	for n := 1; w.life.Err() == nil; n++ {
+		p := w.start(slot, n)
+		if err := p.run(); err != nil && !p.hasCrashed() {
+			w.note("stop", p.id, "the worker ended with %v", err)
+		}
+		p.judgeEnd()
+		w.mu.Lock()
+		w.slots[slot] = nil
+		w.mu.Unlock()
+		pause(w.life, draw.between(100*time.Millisecond, 8*time.Second, "restart", slot, n))
+	}
+}
+
+// pause sleeps unless the context ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+func (w *world) start(slot, n int) *process {
+	p := &process{w: w, id: fmt.Sprintf("w%d.%d", slot, n)}
+	p.app = "millrace/" + group + "/" + p.id
+	p.transport = w.engine.Client(p.app)
+	p.ctx, p.end = context.WithCancel(w.life)
+	p.abort, p.kill = context.WithCancel(context.Background())
+	context.AfterFunc(p.ctx, func() { // the moment from which a drain is timed
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.told.IsZero() {
+			p.told = time.Now()
+		}
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.processes[p.app], w.slots[slot] = p, p
+	return p
+}
+
+// run is main: it finds the stream, builds the worker and lets it work.
+func (p *process) run() error {
+	defer p.kill()
+	defer p.end()
+	client, err := adapter.New(adapter.Options{
+		Streams: dynamodbstreams.NewFromConfig(p.w.engine.Config(p.app)),
+		Tables:  dynamodb.NewFromConfig(p.w.engine.Config(p.app)),
+	})
+	if err != nil {
+		return fmt.Errorf("making the stream's client: %w", err)
+	}
+	for try := 0; ; try++ {
+		ctx, cancel := context.WithTimeout(p.ctx, call)
+		stream, err := client.Find(ctx, eventsTable)
+		cancel()
+		if err == nil {
+			return p.work(stream)
+		}
+		if p.ctx.Err() != nil || p.abort.Err() != nil {
+			return nil
+		}
+		pause(p.ctx, chance(p.w.plan.Seed).between(100*time.Millisecond, time.Second, "find", p.id, try))
+	}
+}
+
+func (p *process) work(stream pipeline.Stream) error {
+	w := p.w
+	store, err := w.eventStore(p.app)
+	if err != nil {
+		return err
+	}
+	view, err := w.view(p.app)
+	if err != nil {
+		return err
+	}
+	o := pipeline.Options{
+		Group: group, Worker: p.id, Stream: stream, Control: w.control(p.app, p.id), Store: store, Layout: event.Orders(),
+		Sinks: []pipeline.Sink{
+			{Name: viewSink, Version: 1, Sink: view, Parallel: 4},
+			{Name: logSink, Version: 1, Sink: &remote{sink: w.memory.target.Open(identity(logSink)), process: p}, Parallel: 4},
+		},
+		Lease: lease, Call: call, Drain: stop, Jitter: w.jitter("worker", p.id),
+	}
+	if w.tamper.Sink != nil {
+		for i := range o.Sinks {
+			o.Sinks[i].Sink = w.tamper.Sink(o.Sinks[i].Sink)
+		}
+	}
+	if w.tamper.Control != nil {
+		o.Control = w.tamper.Control(o.Control)
+	}
+	if w.tamper.Stream != nil {
+		o.Stream = w.tamper.Stream(o.Stream)
+	}
+	worker, err := pipeline.NewWorker(o)
+	if err != nil {
+		return err
+	}
+	return worker.Run(p.ctx, p.abort)
+}
+
+// crashAt arms a crash.
+func (p *process) crashAt(calls int, landing bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.crashIn, p.landing = calls, landing
+}
+
+func (p *process) disarm() { p.crashAt(0, false) }
+
+// called counts a call that the service has received.
+func (p *process) called() {
+	p.mu.Lock()
+	now := false
+	if p.crashIn > 0 && !p.crashed {
+		p.crashIn--
+		now = p.crashIn == 0
+	}
+	if now {
+		p.crashed, p.silent, p.told = true, !p.landing, time.Now()
+	}
+	p.mu.Unlock()
+	if now {
+		p.transport.Cut()
+		p.gate.open()
+		p.kill()
+		p.end()
+	}
+}
+
+func (p *process) hasCrashed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.crashed
+}
+
+func (p *process) silenced() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.silent
+}
+
+func (p *process) freeze() {
+	p.mu.Lock()
+	p.frozen = true
+	p.mu.Unlock()
+	p.transport.Freeze()
+	p.gate.shut()
+}
+
+func (p *process) thaw() {
+	p.transport.Thaw()
+	p.gate.open()
+}
+
+// judgeEnd checks that a worker ends when it is told to: within the drain's
+// time, or at once where everything is cut short.
+func (p *process) judgeEnd() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.frozen || p.told.IsZero() { // not told yet: it was quicker than our clock
+		return
+	}
+	limit := stop + call
+	if p.crashed {
+		limit = 2 * call
+	}
+	if took := time.Since(p.told); took > limit {
+		p.w.note("stop", p.id, "the worker ended %v after it was told to, at most %v are allowed (crashed: %v)", took, limit, p.crashed)
+	}
+}
