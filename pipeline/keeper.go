@@ -38,8 +38,10 @@ func newKeeper(w *Worker) *keeper {
 // every shard.
 const pinMargin = time.Minute
 
-// run works until ctx ends; start is called for each shard that was taken.
-func (k *keeper) run(ctx context.Context, start func(*shard)) {
+// run works until ctx ends; take is called for each lease that is to be
+// granted, and outlives ctx: a grant that the stop cut short could still take
+// effect, and nobody would release it.
+func (k *keeper) run(ctx context.Context, take func(checkpoint.Lease) error) {
 	for try := 0; ; try++ {
 		err := k.begin(ctx)
 		if err == nil {
@@ -51,7 +53,7 @@ func (k *keeper) run(ctx context.Context, start func(*shard)) {
 	}
 	failures := 0
 	for n := 0; ; n++ {
-		busy, err := k.cycle(ctx, start)
+		busy, err := k.cycle(ctx, take)
 		if err != nil {
 			if !k.w.again(ctx, "keep", failures, err) {
 				return
@@ -102,7 +104,7 @@ func (k *keeper) begin(ctx context.Context) error {
 
 // cycle looks once at the lease rows, and at the stream when it is time. busy
 // says that more is to be done soon.
-func (k *keeper) cycle(ctx context.Context, start func(*shard)) (busy bool, err error) {
+func (k *keeper) cycle(ctx context.Context, take func(checkpoint.Lease) error) (busy bool, err error) {
 	k.reap()
 	rows, err := k.rows(ctx)
 	if err != nil {
@@ -134,7 +136,7 @@ func (k *keeper) cycle(ctx context.Context, start func(*shard)) (busy bool, err 
 		}
 		lineage = k.lineage(rows)
 	}
-	waiting := k.take(ctx, rows, lineage, start)
+	waiting := k.take(ctx, rows, lineage, take)
 	return waiting || !k.listing.Complete(), nil
 }
 
@@ -228,7 +230,7 @@ func (k *keeper) make(ctx context.Context, lineage source.Lineage) (made bool, e
 }
 
 // take grants itself what is free. waiting says that something is not.
-func (k *keeper) take(ctx context.Context, rows []checkpoint.Lease, lineage source.Lineage, start func(*shard)) (waiting bool) {
+func (k *keeper) take(ctx context.Context, rows []checkpoint.Lease, lineage source.Lineage, take func(checkpoint.Lease) error) (waiting bool) {
 	now := time.Now()
 	view := checkpoint.View{
 		Leases:  rows,
@@ -253,13 +255,12 @@ func (k *keeper) take(ctx context.Context, rows []checkpoint.Lease, lineage sour
 			k.tellOnce(parent, "a parent shard is gone from the stream and was never read here; what it held is lost unless it was read before", []string{string(l.Key.Shard)})
 			k.w.counters.shardsGone.Add(1)
 		}
-		s, err := k.grant(ctx, l)
-		switch {
-		case err == nil:
-			start(s)
-		case event.ClassOf(err) == event.Fenced: // somebody was quicker
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return true
+		}
+		switch err := take(l); {
+		case err == nil:
+		case event.ClassOf(err) == event.Fenced: // somebody was quicker
 		default:
 			k.w.counters.retries.Add(1)
 			k.w.opts.Log.Debug().Stringer("shard", l.Key).Err(err).Msg("taking a lease failed")
@@ -278,28 +279,28 @@ func (k *keeper) tellOnce(shard source.ShardID, message string, about []string) 
 
 // grant takes one lease and has its row list the worker's sinks before the
 // first read.
-func (k *keeper) grant(ctx context.Context, seen checkpoint.Lease) (*shard, error) {
-	call, cancel := context.WithTimeout(ctx, 2*k.w.opts.Call)
+func (w *Worker) grant(ctx context.Context, seen checkpoint.Lease) (*shard, error) {
+	call, cancel := context.WithTimeout(ctx, 2*w.opts.Call)
 	defer cancel()
-	sent := k.w.instant()
-	lease, err := k.w.opts.Control.Grant(call, seen, k.w.opts.Worker)
+	sent := w.instant()
+	lease, err := w.opts.Control.Grant(call, seen, w.opts.Worker)
 	if err != nil && event.ClassOf(err) == event.Transient {
 		// The answer may be lost and the lease ours: the same grant once more
 		// tells, instead of an expiry that nobody waits for.
-		lease, err = k.w.opts.Control.Grant(call, seen, k.w.opts.Worker)
+		lease, err = w.opts.Control.Grant(call, seen, w.opts.Worker)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if admission := checkpoint.Admit(lease, k.w.sinkIDs); len(admission.Joining) > 0 {
+	if admission := checkpoint.Admit(lease, w.sinkIDs); len(admission.Joining) > 0 {
 		lease.Sinks, lease.Unverified = admission.Sinks, admission.Unverified
-		if lease, err = k.w.opts.Control.Write(call, lease); err != nil {
+		if lease, err = w.opts.Control.Write(call, lease); err != nil {
 			return nil, err
 		}
-		k.w.opts.Log.Warn().Stringer("shard", lease.Key).Strs("sinks", admission.Joining).
+		w.opts.Log.Warn().Stringer("shard", lease.Key).Strs("sinks", admission.Joining).
 			Msg("sinks join a shard that was read without them; they are unverified until heads and positions were compared")
 	}
-	return k.w.newShard(lease, sent), nil
+	return w.newShard(lease, sent), nil
 }
 
 // childWaits bounds the search for a closed shard's children: quick at first,

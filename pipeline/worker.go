@@ -73,9 +73,14 @@ func (w *Worker) Run(ctx, abort context.Context) error {
 	for _, l := range w.lanes {
 		l.start(calls, &lanes)
 	}
-	newKeeper(w).run(fetch, func(s *shard) {
+	newKeeper(w).run(fetch, func(seen checkpoint.Lease) error {
+		s, err := w.grant(writes, seen)
+		if err != nil {
+			return err
+		}
 		shards.Go(s.read)
 		shards.Go(func() { s.keepLease(writes) })
+		return nil
 	})
 
 	for _, s := range w.held() {
