@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -14,14 +13,22 @@ import (
 type localCommand struct {
 	Listen string `help:"Loopback address and port; port 0 takes a free one." default:"127.0.0.1:8008"`
 	Shards int    `help:"Shards of a new stream." default:"4"`
-	Seed   uint64 `help:"Seed of every random choice. Default: a random one, which is printed."`
+	Seed   uint64 `help:"Seed of every random choice. Default: a random one, which is printed." placeholder:"N"`
 	Tables bool   `help:"Create the tables that run and verify use by default." default:"true" negatable:""`
+}
+
+// Help goes on where the verb's one line ends.
+func (localCommand) Help() string {
+	return `It keeps everything in memory and is a test double, never to be used in production. Its stdout is for a shell, and sets up any AWS client, the AWS CLI included:
+
+    shard-reader local > engine.env    # in one terminal
+    . ./engine.env                     # in the others`
 }
 
 // Run serves until it is told to stop.
 func (l localCommand) Run(c console, s stop) error {
 	if l.Shards < 1 {
-		return &exitError{exitUsage, errors.New("--shards is at least 1")}
+		return &exitError{exitUsage, fmt.Errorf("--shards is %d and must be at least 1", l.Shards)}
 	}
 	if l.Seed == 0 {
 		l.Seed = rand.Uint64()

@@ -19,11 +19,16 @@ var version = "dev"
 
 // The exit codes, the same for both of the project's commands.
 const (
-	exitDone      = 0
-	exitFailed    = 1
-	exitUsage     = 2
-	exitUnhealthy = 5
+	exitDone        = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitUnhealthy   = 5
+	exitInterrupted = 130
 )
+
+const description = `Reads the DynamoDB stream of an event store, puts every aggregate's events in order, and keeps read models.
+
+stdout is data, stderr is everything else. Exit codes: 0 done, 1 failed, 2 usage or configuration, 5 verify found differences, 130 interrupted.`
 
 // exitError ends the program with a code of its own. Without a cause nothing
 // is printed: the command has said it all.
@@ -67,8 +72,7 @@ func execute(args []string, c console) int {
 	exited := -1
 	parser, err := kong.New(&commands,
 		kong.Name("shard-reader"),
-		kong.Description("Reads the DynamoDB stream of an event store, puts every aggregate's events in order, and keeps read models. stdout is data, stderr is everything else."),
-		kong.UsageOnError(),
+		kong.Description(description),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.Writers(c.out, c.err),
 		kong.Exit(func(code int) { exited = code }),
@@ -82,7 +86,7 @@ func execute(args []string, c console) int {
 		return exited
 	}
 	if err != nil {
-		fmt.Fprintf(c.err, "shard-reader: %v\nTry shard-reader --help.\n", err)
+		fmt.Fprintf(c.err, "shard-reader: %v\n%s\n", err, advice(err))
 		return exitUsage
 	}
 	drain, abort, done := signals()
@@ -97,9 +101,23 @@ func execute(args []string, c console) int {
 			fmt.Fprintln(c.err, "shard-reader:", coded.cause)
 		}
 		return coded.code
+	case drain.Err() != nil && errors.Is(err, context.Canceled):
+		fmt.Fprintln(c.err, "shard-reader: interrupted")
+		return exitInterrupted
 	}
 	fmt.Fprintln(c.err, "shard-reader:", err)
 	return exitFailed
+}
+
+// advice names the help that fits a command line that cannot be read.
+func advice(err error) string {
+	var unread *kong.ParseError
+	if errors.As(err, &unread) {
+		if verb := unread.Context.Selected(); verb != nil {
+			return "Try shard-reader " + verb.Name + " --help."
+		}
+	}
+	return "Try shard-reader --help."
 }
 
 // signals returns contexts that end with the first and the second SIGINT or

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"millrace/event"
 	"millrace/pipeline"
 	"millrace/projection"
 	"millrace/projection/ordersview"
@@ -25,8 +26,8 @@ type pipelineFlags struct {
 	Fold    string `help:"Fold of the read model." enum:"orders" default:"orders"`
 
 	EndpointURL string `name:"endpoint-url" help:"Address of DynamoDB and its streams. Default: AWS." placeholder:"URL"`
-	Region      string `help:"AWS Region. Default: the environment's."`
-	Local       bool   `help:"Use fixed credentials and no AWS file of this machine: for the embedded engine."`
+	Region      string `help:"AWS Region. Default: the environment's." placeholder:"REGION"`
+	Local       bool   `help:"For the embedded engine: fixed credentials, and no AWS file of this machine is read."`
 }
 
 func (f pipelineFlags) config() service.Config {
@@ -53,10 +54,35 @@ type runCommand struct {
 	LogLevel       string        `help:"debug, info, warn or error." enum:"debug,info,warn,error" default:"info"`
 }
 
+// Help goes on where the verb's one line ends.
+func (runCommand) Help() string {
+	return `One worker of a consumer group; start more of them for more of the stream's shards or to stand by. What a worker leaves behind, however it ends, its successor goes on with.
+
+SIGTERM or SIGINT drains: nothing more is fetched, what is under way is finished, leases are handed back, exit code 0. A second signal stops at once, exit code 130.
+
+Exit code 2 means that it cannot work as it is configured: no credentials, no such table, a stream without new images.`
+}
+
+func (r runCommand) check() error {
+	switch {
+	case r.Lease < time.Second:
+		return fmt.Errorf("--lease is %v and must be at least 1s", r.Lease)
+	case r.Drain < 0:
+		return fmt.Errorf("--drain is %v and must not be negative", r.Drain)
+	case !(r.ReadsPerSecond >= 0):
+		return fmt.Errorf("--reads-per-second is %v and must not be negative; 0 means no limit", r.ReadsPerSecond)
+	case r.Parallel < 1:
+		return fmt.Errorf("--parallel is %d and must be at least 1", r.Parallel)
+	case r.Progress < 0:
+		return fmt.Errorf("--progress is %v and must not be negative", r.Progress)
+	}
+	return nil
+}
+
 // Run runs a worker until it is told to stop.
 func (r runCommand) Run(c console, s stop) error {
-	if r.Lease < time.Second || r.Drain < 0 || r.ReadsPerSecond < 0 || r.Parallel < 1 || r.Progress < 0 {
-		return &exitError{exitUsage, errors.New("--lease is at least 1s, --parallel at least 1, and nothing is negative")}
+	if err := r.check(); err != nil {
+		return &exitError{exitUsage, err}
 	}
 	level, err := zerolog.ParseLevel(r.LogLevel)
 	if err != nil {
@@ -75,20 +101,35 @@ func (r runCommand) Run(c console, s stop) error {
 	if err != nil {
 		return err
 	}
-	var worker *pipeline.Worker
+	wired, err := service.New(s.drain, config, folds)
+	if err != nil {
+		return &exitError{exitUsage, err}
+	}
+	worker, err := wired.Worker(s.drain)
+	if err != nil {
+		return configured(err)
+	}
+	log.Info().Str("version", version).Str("group", r.Group).Str("events", r.Events).Str("view", r.View).Msg("worker starts")
 	report := func() {}
-	err = service.Run(s.drain, s.abort, config, folds, func(w *pipeline.Worker) {
-		worker = w
-		log.Info().Str("version", version).Str("group", r.Group).Str("events", r.Events).Str("view", r.View).Msg("worker starts")
-		if r.Progress > 0 {
-			report = startProgress(c.out, w, r.Progress)
-		}
-	})
+	if r.Progress > 0 {
+		report = startProgress(c.out, worker, r.Progress)
+	}
+	err = worker.Run(s.drain, s.abort)
 	report()
-	if worker != nil {
-		stats := worker.Stats()
-		log.Info().Uint64("records", stats.Records).Uint64("applied", stats.Applied).Uint64("duplicates", stats.Duplicates).
-			Uint64("gapsFilled", stats.GapsFilled).Int("pending", stats.Pending).Msg("worker ends")
+	stats := worker.Stats()
+	log.Info().Uint64("records", stats.Records).Uint64("applied", stats.Applied).Uint64("duplicates", stats.Duplicates).
+		Uint64("gapsFilled", stats.GapsFilled).Int("pending", stats.Pending).Msg("worker ends")
+	if err == nil && s.abort.Err() != nil {
+		return &exitError{exitInterrupted, errors.New("stopped at once; the leases expire by themselves, and what was under way is read again")}
+	}
+	return err
+}
+
+// configured gives what only an operator can put right its exit code: a table
+// that is not there, a permission that is not given.
+func configured(err error) error {
+	if event.ClassOf(err) == event.Permanent {
+		return &exitError{exitUsage, err}
 	}
 	return err
 }

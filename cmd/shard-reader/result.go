@@ -52,12 +52,12 @@ func (r *demoResult) print(out io.Writer) error {
 		{"versions in effect", grouped(r.Applied), "every item equals the fold of its events"},
 		{"read-model writes", grouped(r.ReadModelWrites), fmt.Sprintf("%.1f events a write", perWrite)},
 		{"duplicates dropped", grouped(r.Duplicates), "delivered again, took effect once"},
-		{"gaps filled", grouped(r.GapsFilled), "read from the event store, since the stream was late"},
+		{"gaps filled", grouped(r.GapsFilled), "from the event store, as the stream was late"},
 		{"shards read", grouped(r.shards), "parents before children"},
 		{"workers killed", grouped(r.restarts), fmt.Sprintf("the successor went on after %.1f s", r.takeover.Seconds())},
-		{"throughput", grouped(int64(r.EventsPerSecond)), "events a second, paced by the demo's writers; make bench measures speed"},
+		{"events a second", grouped(int64(r.EventsPerSecond)), "paced by the demo; make bench measures speed"},
 	} {
-		fmt.Fprintf(&b, "  %-20s %10s   %s\n", line.name, line.value, line.about)
+		fmt.Fprintf(&b, "  %-18s %9s   %s\n", line.name, line.value, line.about)
 	}
 	if len(r.changes) > 0 {
 		b.WriteString("\nOn the way:\n")

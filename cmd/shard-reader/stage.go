@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"sync"
 	"time"
 )
@@ -18,7 +17,7 @@ type stage struct {
 	began    time.Time
 
 	mu    sync.Mutex
-	width int // of the status on the terminal's last line
+	shown bool // a status stands on the terminal's last line
 	calls int
 }
 
@@ -26,7 +25,7 @@ func newStage(out io.Writer, quiet bool) *stage {
 	s := &stage{out: out, quiet: quiet, began: time.Now()}
 	if file, ok := out.(*os.File); ok {
 		info, err := file.Stat()
-		s.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0
+		s.terminal = err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 	}
 	return s
 }
@@ -55,8 +54,10 @@ func (s *stage) status(format string, args ...any) {
 	switch {
 	case s.terminal:
 		s.wipe()
-		fmt.Fprint(s.out, text)
-		s.width = len(text)
+		// Without automatic wrapping a narrow terminal cuts the line, where a
+		// second one would be left standing.
+		fmt.Fprint(s.out, "\x1b[?7l"+text+"\x1b[?7h")
+		s.shown = true
 	case s.calls%3 == 0:
 		fmt.Fprintln(s.out, text)
 	}
@@ -64,9 +65,9 @@ func (s *stage) status(format string, args ...any) {
 
 // wipe clears the status line.
 func (s *stage) wipe() {
-	if s.width > 0 {
-		fmt.Fprintf(s.out, "\r%s\r", strings.Repeat(" ", s.width))
-		s.width = 0
+	if s.shown {
+		fmt.Fprint(s.out, "\r\x1b[2K")
+		s.shown = false
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -13,8 +14,15 @@ import (
 type verifyCommand struct {
 	pipelineFlags
 	Output  string        `help:"table or json." enum:"table,json" default:"table"`
-	Wait    time.Duration `help:"How long an aggregate that is behind may take to catch up before it counts: under live traffic something always is behind." default:"10s"`
+	Wait    time.Duration `help:"How long those that are behind may take to catch up, all together, before they count: under live traffic something always is behind." default:"10s"`
 	Timeout time.Duration `help:"Give up after this time. Default: never."`
+}
+
+// Help goes on where the verb's one line ends.
+func (verifyCommand) Help() string {
+	return `It reads both tables once, consistently, and changes nothing. It may run at any time, beside workers and writers.
+
+Exit code 5 means that something differs. Behind: no worker runs, or it has not come so far. Ahead or missing: events were removed from the event table. Mismatch: the item was changed by somebody else, or the fold has changed since it was written.`
 }
 
 // verifyOutput is the JSON form.
@@ -26,6 +34,12 @@ type verifyOutput struct {
 
 // Run compares, prints, and exits with 5 when something differs.
 func (v verifyCommand) Run(c console, s stop) error {
+	switch {
+	case v.Wait < 0:
+		return &exitError{exitUsage, fmt.Errorf("--wait is %v and must not be negative", v.Wait)}
+	case v.Timeout < 0:
+		return &exitError{exitUsage, fmt.Errorf("--timeout is %v and must not be negative", v.Timeout)}
+	}
 	ctx := s.drain
 	if v.Timeout > 0 {
 		limited, cancel := context.WithTimeout(ctx, v.Timeout)
@@ -42,7 +56,10 @@ func (v verifyCommand) Run(c console, s stop) error {
 	}
 	report, err := pipeline.Verify(ctx, v.Wait)
 	if err != nil {
-		return err
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return fmt.Errorf("gave up after --timeout %v, the comparison is not complete: %w", v.Timeout, err)
+		}
+		return configured(err)
 	}
 	if v.Output == "json" {
 		err = printJSON(c.out, verifyOutput{Schema: "millrace.verify/v1", Verified: report.Healthy(), Report: report})

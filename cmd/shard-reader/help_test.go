@@ -1,0 +1,47 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestHelp holds the help texts to testdata; -update writes them anew.
+func TestHelp(t *testing.T) {
+	for name, args := range map[string][]string{
+		"root": {"--help"}, "run": {"run", "--help"}, "verify": {"verify", "--help"},
+		"demo": {"demo", "--help"}, "local": {"local", "--help"}, "version": {"version", "--help"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, out, stderr := call(t, args...)
+			if code != exitDone || stderr != "" {
+				t.Errorf("code %d, stderr %q", code, stderr)
+			}
+			for _, line := range strings.Split(out, "\n") {
+				if len(line) > 80 {
+					t.Errorf("wider than 80 columns: %q", line)
+				}
+			}
+			file := filepath.Join("testdata", "help-"+name+".txt")
+			if *update {
+				if err := os.WriteFile(file, []byte(out), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if out != string(want) {
+				t.Errorf("help is\n%s\nwant\n%s", out, want)
+			}
+		})
+	}
+}
+
+func TestVersion(t *testing.T) {
+	if code, out, stderr := call(t, "version"); code != exitDone || out != version+"\n" || stderr != "" {
+		t.Errorf("code %d, stdout %q, stderr %q", code, out, stderr)
+	}
+}
