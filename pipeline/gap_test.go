@@ -219,7 +219,7 @@ func TestH21_BudgetFullOfGaps(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, a := range names {
-			w.bulk(a, 700) // its first version never comes by the stream
+			w.bulk(a, 400) // its first version never comes by the stream
 		}
 		r := w.start("one", small)
 		deadline := time.Now().Add(5 * time.Minute)
