@@ -3,6 +3,8 @@ package localaws
 import (
 	"net/http"
 	"time"
+
+	"millrace/internal/localaws/queue"
 )
 
 // serveWithFaults lets a call take effect, or what a fault makes of it.
@@ -23,10 +25,10 @@ func (e *Engine) serveWithFaults(w http.ResponseWriter, r *http.Request, call Ca
 	case FailBefore:
 		fail(internalError())
 	case FailAfter:
-		_, _ = e.execute(call, op, false) // the effect counts, its answer is lost
+		_, _ = e.execute(call, op, 0) // the effect counts, its answer is lost
 		e.answer(w, nil, internalError())
 	case LoseAnswer:
-		_, _ = e.execute(call, op, false) // the effect counts, its answer is lost
+		_, _ = e.execute(call, op, 0) // the effect counts, its answer is lost
 		panic(http.ErrAbortHandler)
 	case TimeOut:
 		e.tally.end(call, outcomeLost, usage{})
@@ -40,10 +42,10 @@ func (e *Engine) serveWithFaults(w http.ResponseWriter, r *http.Request, call Ca
 		panic(http.ErrAbortHandler)
 	case Slow:
 		e.pause(fault.Delay)
-		out, err := e.execute(call, op, false)
+		out, err := e.execute(call, op, 0)
 		e.answer(w, out, err)
 	default:
-		out, err := e.execute(call, op, fault.Do == Partial)
+		out, err := e.execute(call, op, fault.Do)
 		e.answer(w, out, err)
 	}
 }
@@ -75,12 +77,13 @@ func (e *Engine) hold(r *http.Request, until <-chan struct{}) {
 // caller's handler is still counted in, so the engine cannot be done waiting.
 func (e *Engine) land(call Call, op operation, delay time.Duration) <-chan struct{} {
 	landed := make(chan struct{})
+	call.gone = nil // the call outlives its caller
 	e.work.Add(1)
 	go func() {
 		defer e.work.Done()
 		defer close(landed)
-		<-time.After(delay)               // Close waits for it
-		_, _ = e.execute(call, op, false) // nobody waits for the answer any more
+		<-time.After(delay)           // Close waits for it
+		_, _ = e.execute(call, op, 0) // nobody waits for the answer any more
 	}()
 	return landed
 }
@@ -95,6 +98,8 @@ func throttled(call Call, op operation) *apiError {
 	switch {
 	case call.Operation == "GetRecords":
 		return refuse("LimitExceededException", "Rate exceeded for shard")
+	case call.Service == SQS:
+		return queueError(&queue.Error{Code: "RequestThrottled", Message: "Rate exceeded"})
 	case call.Service == Streams || !touchesItems(call.Operation):
 		return refuse("ThrottlingException", "Rate exceeded")
 	default:

@@ -66,7 +66,7 @@ func (o *batchGet) run(e *Engine, c *callContext) (*reply, error) {
 	}
 	left := maxBatchBytes
 	for i, p := range pages {
-		if err := p.collect(e, c, &left, c.partial && i == len(pages)-1); err != nil {
+		if err := p.collect(e, c, &left, c.fault == Partial && i == len(pages)-1); err != nil {
 			return nil, err
 		}
 	}

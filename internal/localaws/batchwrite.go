@@ -77,7 +77,7 @@ func (o *batchWrite) run(e *Engine, c *callContext) (*reply, error) {
 		changes[i], changes[j] = changes[j], changes[i]
 	})
 	done := len(writes)
-	if c.partial {
+	if c.fault == Partial {
 		done--
 	}
 	for _, w := range writes[:done] {

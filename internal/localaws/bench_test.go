@@ -68,7 +68,7 @@ func BenchmarkPutItemAlone(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := bench.execute(Call{}, op, false); err != nil {
+		if _, err := bench.execute(Call{}, op, 0); err != nil {
 			b.Fatal(err)
 		}
 	}

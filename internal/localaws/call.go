@@ -13,6 +13,7 @@ import (
 const (
 	DynamoDB = "DynamoDB"
 	Streams  = "DynamoDBStreams"
+	SQS      = "SQS"
 )
 
 // maxBody is the largest request read: above the services' 16 MB, so that the
@@ -21,16 +22,21 @@ const maxBody = 24 << 20
 
 // Call identifies one call, for latencies and faults.
 type Call struct {
-	Service   string // DynamoDB or Streams
+	Service   string // DynamoDB, Streams or SQS
 	Operation string // for example PutItem
-	Table     string // empty where the call names none
+	Table     string // the table or queue; empty where the call names none
 	// Key says what the call is about, whatever the order of its JSON: the
 	// primary key as partition/sort (a Query: the partition key), the keys
-	// of a batch or transaction separated by commas, or the id of a shard.
+	// of a batch or transaction separated by commas, or the id of a shard. For
+	// SQS the group ids of what is sent, and the message ids of what is
+	// deleted, hidden or shown.
 	Key  string
 	App  string // the caller's application id
 	N    int    // counts the calls of this App and Operation, from 1
 	Time time.Time
+
+	endpoint string          // where the caller found the engine
+	gone     <-chan struct{} // closed when the caller does not wait any more
 }
 
 // operation is a decoded request.
@@ -43,11 +49,14 @@ type operation interface {
 
 // callContext is what an operation knows of its caller and of the time.
 type callContext struct {
-	app     string
-	now     time.Time
-	draw    uint64 // what this call has of chance, the same in each run of the seed
-	partial bool   // a batch is to leave some of its items unprocessed
-	usage   usage
+	app   string
+	now   time.Time
+	draw  uint64 // what this call has of chance, the same in each run of the seed
+	fault Action // Partial and LoseDelete are the operation's own affair
+	usage usage
+
+	endpoint string
+	gone     <-chan struct{}
 }
 
 // decode finds the operation that X-Amz-Target names and reads its request.
@@ -58,6 +67,8 @@ func (e *Engine) decode(target string, body []byte) (service, name string, op op
 		service, op = DynamoDB, tableOperation(name)
 	case "DynamoDBStreams_20120810":
 		service, op = Streams, streamOperation(name)
+	case "AmazonSQS":
+		service, op = SQS, queueOperation(name)
 	}
 	if op == nil {
 		return service, name, nil, refuse("UnknownOperationException", "The local engine has no operation %q", target)
@@ -72,7 +83,7 @@ func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	service, name, op, err := e.decode(r.Header.Get("X-Amz-Target"), body)
-	call := Call{Service: service, Operation: name, App: e.appOf(r)}
+	call := Call{Service: service, Operation: name, App: e.appOf(r), endpoint: endpointOf(r), gone: r.Context().Done()}
 	call.N = e.tally.begin(call)
 	if err != nil {
 		e.tally.end(call, asAPIError(err).code, usage{})
@@ -96,8 +107,11 @@ func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // execute lets the call take effect and counts it.
-func (e *Engine) execute(call Call, op operation, partial bool) (*reply, error) {
-	c := &callContext{app: call.App, now: e.now(), partial: partial, draw: draw(e.options.Seed, call.App, call.Operation, call.N)}
+func (e *Engine) execute(call Call, op operation, fault Action) (*reply, error) {
+	c := &callContext{
+		app: call.App, now: e.now(), fault: fault, draw: draw(e.options.Seed, call.App, call.Operation, call.N),
+		endpoint: call.endpoint, gone: call.gone,
+	}
 	out, err := op.run(e, c)
 	result := outcomeOK
 	if err != nil {
@@ -119,6 +133,9 @@ func (e *Engine) answer(w http.ResponseWriter, out *reply, err error) {
 	if err != nil {
 		failed := asAPIError(err)
 		status, body = failed.status, failed.body()
+		if failed.query != "" {
+			header.Set("X-Amzn-Query-Error", failed.query+";Sender")
+		}
 	} else {
 		body = out.bytes()
 	}

@@ -1,7 +1,7 @@
-// Package localaws is an embedded stand-in for DynamoDB and DynamoDB Streams.
-// It speaks their wire protocol (AWS JSON 1.0), in process or on a loopback
-// port, so that the real SDK clients, the real worker and the real commands
-// run against it on a laptop, under fault schedules and in fake time.
+// Package localaws is an embedded stand-in for DynamoDB, DynamoDB Streams and
+// SQS. It speaks their wire protocol (AWS JSON 1.0), in process or on a
+// loopback port, so that the real SDK clients, the real worker and the real
+// commands run against it on a laptop, under fault schedules and in fake time.
 //
 // It is a test double and a demonstration, never offered for production.
 //
@@ -29,8 +29,9 @@
 // One mutex (Engine.mu) guards tables and streams. It is held for lookups,
 // conditions and commits, never over a sleep, a channel or encoding of a page.
 // Items and encoded records never change once stored, so an answer is built
-// from them outside the lock. Faults and counters have a mutex each, taken
-// while no other is held.
+// from them outside the lock. Engine.queueMu guards the queues in the same way
+// (their state is package queue); a long poll sleeps outside it. Faults and
+// counters have a mutex each, taken while no other is held.
 //
 // Where AWS's documents are silent the engine takes the harder behaviour:
 // later, out of order, empty first.

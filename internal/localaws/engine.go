@@ -7,9 +7,12 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"millrace/internal/localaws/queue"
 )
 
-// Engine is one stand-in with its own tables, streams, faults and counters.
+// Engine is one stand-in with its own tables, streams, queues, faults and
+// counters.
 // Engines share nothing. All methods are safe for concurrent use.
 type Engine struct {
 	options Options
@@ -31,18 +34,23 @@ type Engine struct {
 	reads   []Read
 	commits uint64 // number of item changes so far
 	ids     uint64 // number of identities given out
+
+	queueMu sync.Mutex
+	queues  *queue.Account
 }
 
 // New makes an engine without tables. Close frees it. An engine that is used
 // in a testing/synctest bubble must be made there: its channels belong to it.
 func New(options Options) *Engine {
+	options = options.withDefaults()
 	return &Engine{
-		options: options.withDefaults(),
+		options: options,
 		closing: make(chan struct{}),
 		clients: map[string]*Transport{},
 		escaped: map[string]string{},
 		tables:  map[string]*table{},
 		streams: map[string]*stream{},
+		queues:  queue.NewAccount(options.Region, options.AccountID, options.Seed),
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"millrace/event"
+	"millrace/internal/localaws/queue"
 )
 
 // apiError is an answer that is not the one the caller hoped for. Code is the
@@ -16,6 +17,7 @@ type apiError struct {
 	status  int
 	code    string
 	message string
+	query   string         // what SQS called the error before it spoke JSON; empty for other services
 	item    *row           // the item a condition failed on, where the caller asked for it
 	reasons []cancellation // of a TransactionCanceledException
 }
@@ -58,13 +60,21 @@ func asAPIError(err error) *apiError {
 	if errors.As(err, &known) {
 		return known
 	}
+	var refused *queue.Error
+	if errors.As(err, &refused) {
+		return queueError(refused)
+	}
 	return invalid("%s", err.Error())
 }
 
 // body is the error in the services' JSON form.
 func (e *apiError) body() []byte {
 	r := newReply()
-	r.text("__type", "com.amazonaws.dynamodb.v20120810#"+e.code)
+	space := "com.amazonaws.dynamodb.v20120810#"
+	if e.query != "" {
+		space = "com.amazonaws.sqs#"
+	}
+	r.text("__type", space+e.code)
 	r.text("message", e.message)
 	if e.item != nil {
 		r.raw("Item", e.item.json)

@@ -14,7 +14,7 @@ const (
 	// has for it: ProvisionedThroughputExceededException for items,
 	// TransactionCanceledException with ThrottlingError reasons for
 	// transactions, LimitExceededException for GetRecords, ThrottlingException
-	// for the rest.
+	// RequestThrottled for SQS, ThrottlingException for the rest.
 	Throttle Action = iota + 1
 	// FailBefore answers InternalServerError (500) without effect.
 	FailBefore
@@ -35,9 +35,14 @@ const (
 	// TransactionConflictException, or a cancelled transaction with the
 	// reasons TransactionConflict.
 	Conflict
-	// Partial lets a batch leave a part of its items unprocessed; other calls
-	// are not touched.
+	// Partial lets a batch leave a part of its items unprocessed, and a
+	// ReceiveMessage find none, as it does when the servers it asks have none;
+	// other calls are not touched.
 	Partial
+	// LoseDelete answers a DeleteMessage or DeleteMessageBatch with success
+	// and lets the messages stay, as a server does that missed the delete;
+	// other calls are not touched.
+	LoseDelete
 )
 
 // Fault is a rule about calls that go wrong. Of several rules that apply to a
