@@ -193,11 +193,12 @@ func TestC8_PoisonInAFullBuffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, localaws.Options{Shards: 1})
 		w.faults.refuse("bad", 1)
+		w.faults.delay("bad", 2*time.Second) // the reader waits for room before the answer comes
 		heavy := make([]eventstore.NewEvent, 100)
 		for i := range heavy {
 			heavy[i] = happened()
-			for n := range 60 {
-				heavy[i].Attributes[fmt.Sprintf("n%d", n)] = event.Number("1")
+			for n := range 30 {
+				heavy[i].Attributes[fmt.Sprintf("n%d", n)] = event.Map{"a": event.Null{}} // little on the wire, much in memory
 			}
 		}
 		for i := range 10 {
@@ -205,6 +206,7 @@ func TestC8_PoisonInAFullBuffer(t *testing.T) {
 		}
 		w.append("good", 5)
 		r := w.start("one", func(o *pipeline.Options) { o.BufferBytes = 1 }) // the least there is
+		eventually(t, 10*time.Second, "the page fills the buffer", func() bool { return r.Stats().Bytes > 2*pipeline.PageRoom })
 		eventually(t, time.Minute, "the good is applied", func() bool { return w.has("view", "good", 5) })
 		if got := r.Stats(); got.Bytes > 2*pipeline.PageRoom {
 			t.Errorf("%d bytes are held", got.Bytes)
