@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,14 +98,19 @@ func TestLongPoll(t *testing.T) {
 				if tc.before != nil {
 					tc.before(b)
 				}
-				if tc.during != nil {
-					time.AfterFunc(3*time.Second, func() { tc.during(b) })
-				}
+				var during sync.WaitGroup
+				during.Go(func() {
+					if tc.during != nil {
+						time.Sleep(3 * time.Second)
+						tc.during(b)
+					}
+				})
 				began := time.Now()
 				got, _ := b.receive(t.Context(), 0, 20)
 				if took := time.Since(began); took != tc.took || len(got) == 0 != tc.none {
 					t.Errorf("%d messages after %v, want them after %v", len(got), took, tc.took)
 				}
+				during.Wait()
 			})
 		})
 	}
@@ -120,13 +126,18 @@ func TestLongPollOfALockedGroup(t *testing.T) {
 		}
 		one, err := b.sqs.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &b.url})
 		must(t, err)
-		time.AfterFunc(4*time.Second, func() { b.delete(one.Messages...) })
+		var during sync.WaitGroup
+		during.Go(func() {
+			time.Sleep(4 * time.Second)
+			b.delete(one.Messages...)
+		})
 		began := time.Now()
 		got, err := b.receive(t.Context(), 0, 20)
 		must(t, err)
 		if took := time.Since(began); took != 4*time.Second || len(got) != 1 || *got[0].Body != "2" {
 			t.Errorf("received %v after %v, want the second after 4 s", got, took)
 		}
+		during.Wait()
 	})
 }
 
