@@ -41,11 +41,17 @@ type pair struct {
 	shards  []*pairShard
 	window  *reorder.Window
 	target  map[string]uint64
+	poison  map[string]uint64  // the version that cannot be applied, until a fix
+	markers map[string]*marker // as a control table would hold them
+	follows []reorder.Follow
 	hands   []event.Run
 	asked   []string
 	gaps    []reorder.Gap
 	handles reorder.Shard
 }
+
+// marker is the row of a blocked aggregate; no row is live.
+type marker struct{ seen uint64 }
 
 func (p *pair) image(aggregate string, version uint64) event.Image {
 	return event.Decoded(event.Item{"pk": event.String(aggregate), "sk": p.layout.VersionKey(version)})
@@ -58,6 +64,7 @@ func (p *pair) event(aggregate string, version uint64) event.Event {
 func newPair(t *rapid.T) *pair {
 	p := &pair{
 		now: time.Unix(1000, 0), layout: event.Orders(), head: map[string]uint64{}, target: map[string]uint64{},
+		poison: map[string]uint64{}, markers: map[string]*marker{},
 		window: reorder.New(reorder.Options{
 			GapWait:        time.Second,
 			FillEvents:     rapid.IntRange(1, 4).Draw(t, "fillEvents"),
@@ -77,8 +84,11 @@ func newPair(t *rapid.T) *pair {
 			at := rapid.IntRange(0, len(s.records)).Draw(t, "place")
 			s.records = append(s.records[:at], append([]streamRecord{{name, v}}, s.records[at:]...)...)
 		}
+		if rapid.IntRange(0, 2).Draw(t, "poison") == 0 {
+			p.poison[name] = uint64(rapid.IntRange(1, int(p.head[name])).Draw(t, "poison at"))
+		}
 		if rapid.Bool().Draw(t, "applied before") {
-			p.target[name] = uint64(rapid.IntRange(0, int(p.head[name])).Draw(t, "position"))
+			p.target[name] = uint64(rapid.IntRange(0, int(p.below(name))).Draw(t, "position"))
 		}
 	}
 	for _, s := range p.shards {
@@ -134,8 +144,9 @@ func (p *pair) settle(t *rapid.T, refs []reorder.Ref) {
 				t.Fatalf("record %v was settled twice", s.records[i])
 			}
 			s.settled[i] = true
-			if r := s.records[i]; p.target[r.aggregate] < r.version {
-				t.Fatalf("settled %v while the target holds %d", r, p.target[r.aggregate])
+			r := s.records[i]
+			if m := p.markers[r.aggregate]; p.target[r.aggregate] < r.version && (m == nil || m.seen < r.version) {
+				t.Fatalf("settled %v while the target holds %d and the marker is %+v", r, p.target[r.aggregate], m)
 			}
 			s.frontier.Settle(0, ref.Ordinal)
 		}
@@ -186,8 +197,18 @@ func (p *pair) claim(t *rapid.T, limit int) bool {
 	return true
 }
 
-// apply does what a guarded target does, up to n events of the run.
+// below is the last version that can be applied.
+func (p *pair) below(aggregate string) uint64 {
+	if v := p.poison[aggregate]; v > 0 {
+		return v - 1
+	}
+	return p.head[aggregate]
+}
+
+// apply does what a guarded target does, up to n events of the run and never
+// a poisoned one.
 func (p *pair) apply(run event.Run, n int) uint64 {
+	n = min(n, int(max(p.below(run.Aggregate), run.After.Version)-run.After.Version))
 	if at := p.target[run.Aggregate]; at >= run.After.Version {
 		p.target[run.Aggregate] = max(at, run.After.Version+uint64(n))
 	}
@@ -202,7 +223,9 @@ func (p *pair) done(t *rapid.T, i int, how string) {
 	o := event.Outcome{Known: true}
 	switch how {
 	case "applied":
-		o.Position.Version = p.apply(run, len(run.Events))
+		if o.Position.Version = p.apply(run, len(run.Events)); o.Position.Version < run.Last().Version {
+			o.Err = errTry
+		}
 	case "cut short":
 		n := rapid.IntRange(0, len(run.Events)-1).Draw(t, "applied")
 		if n > 0 {
@@ -223,6 +246,41 @@ func (p *pair) done(t *rapid.T, i int, how string) {
 		o.Known, o.Err = false, errTry
 	}
 	p.settle(t, p.window.Done(p.now, run.Aggregate, o, p.now.Add(time.Second)))
+	if failed := p.target[run.Aggregate] + 1; o.Known && o.Err != nil && failed == p.poison[run.Aggregate] {
+		p.block(t, run.Aggregate, failed)
+	}
+}
+
+// block writes a marker, unless one is there: then it says what that one has
+// on record.
+func (p *pair) block(t *rapid.T, aggregate string, v uint64) {
+	if p.markers[aggregate] == nil {
+		p.markers[aggregate] = &marker{seen: v}
+	}
+	p.settle(t, p.window.Block(aggregate, p.markers[aggregate].seen))
+}
+
+// follow raises a marker, or tells that it is live.
+func (p *pair) follow(t *rapid.T, i int) {
+	f := p.follows[i]
+	p.follows = append(p.follows[:i], p.follows[i+1:]...)
+	m := p.markers[f.Aggregate]
+	if m == nil {
+		p.settle(t, p.window.Followed(p.now, f, 0))
+		return
+	}
+	m.seen = max(m.seen, f.UpTo)
+	p.settle(t, p.window.Followed(p.now, f, m.seen))
+}
+
+// redrive fixes an aggregate, applies what its marker has on record and
+// releases it; the window is not told.
+func (p *pair) redrive(aggregate string) {
+	delete(p.poison, aggregate)
+	if m := p.markers[aggregate]; m != nil {
+		p.target[aggregate] = max(p.target[aggregate], m.seen)
+		delete(p.markers, aggregate)
+	}
 }
 
 func (p *pair) due() {
@@ -290,7 +348,7 @@ func TestPair(t *testing.T) {
 			},
 			"somebody else applies": func(t *rapid.T) {
 				a := fmt.Sprintf("a%d", pick(len(p.head), "aggregate"))
-				if p.target[a] < p.head[a] {
+				if p.target[a] < p.below(a) {
 					p.target[a]++
 				}
 			},
@@ -320,6 +378,22 @@ func TestPair(t *testing.T) {
 				p.window.Drop(p.now, s.handle)
 				p.take(s, at)
 			},
+			"take follows": func(*rapid.T) { p.follows = append(p.follows, p.window.Follows(2)...) },
+			"follow": func(t *rapid.T) {
+				if len(p.follows) == 0 {
+					t.Skip("nothing to follow")
+				}
+				p.follow(t, pick(len(p.follows), "follow"))
+			},
+			"redrive": func(t *rapid.T) { p.redrive(fmt.Sprintf("a%d", pick(len(p.head), "aggregate"))) },
+			"markers are listed": func(t *rapid.T) {
+				a := fmt.Sprintf("a%d", pick(len(p.head), "aggregate"))
+				if m := p.markers[a]; m != nil {
+					p.settle(t, p.window.Block(a, m.seen))
+				} else {
+					p.window.Unblock(a)
+				}
+			},
 			"shed": func(t *rapid.T) { p.window.Shed(rapid.IntRange(0, 30).Draw(t, "bytes")) },
 		}
 		t.Repeat(actions)
@@ -330,7 +404,13 @@ func TestPair(t *testing.T) {
 // finish lets everything go well from here on; then everything must be in
 // effect and settled.
 func (p *pair) finish(t *rapid.T) {
+	for a := range p.head {
+		p.redrive(a)
+	}
 	for range 2000 {
+		for p.follows = append(p.follows, p.window.Follows(100)...); len(p.follows) > 0; {
+			p.follow(t, 0)
+		}
 		for _, s := range p.shards {
 			p.readPage(t, s, 100)
 		}

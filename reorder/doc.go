@@ -18,8 +18,11 @@
 //	                                                      Due
 //
 // and idle when it has no events at hand: then only its position is kept.
+// From anywhere but in hand, Block makes it blocked: its records are settled
+// by reference to a marker (Follows, Followed) until the marker is live, and
+// it then starts over as unseen.
 //
 // A window must never skip a version, never report a record settled whose
-// version the target is not known to hold, and never hand out one aggregate
-// twice at a time.
+// version neither the target is known to hold nor a marker's record to cover,
+// and never hand out one aggregate twice at a time.
 package reorder

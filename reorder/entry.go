@@ -11,11 +11,12 @@ import (
 type state uint8
 
 const (
-	unseen state = iota + 1 // its position is being read
-	open                    // its position is known; nothing is ready
-	queued                  // it has ready events and waits for Next
-	inHand                  // a run of it is being applied
-	held                    // its last run failed; nothing moves until its timer
+	unseen  state = iota + 1 // its position is being read
+	open                     // its position is known; nothing is ready
+	queued                   // it has ready events and waits for Next
+	inHand                   // a run of it is being applied
+	held                     // its last run failed; nothing moves until its timer
+	blocked                  // a marker holds it back; its records are settled by reference
 )
 
 // entry is one aggregate. It is small, because most entries are idle and
@@ -44,6 +45,10 @@ type work struct {
 	repeats []slot
 
 	fill lack
+
+	seen      uint64 // of the marker: up to here records are settled by reference
+	following bool   // it is among the follows, or one is under way
+
 	// timer is the place among the timers, -1 when none; due is its time.
 	timer int
 	due   time.Time
@@ -150,8 +155,12 @@ func (e *entry) insert(s slot) {
 }
 
 // readmit makes waiting records of those repeats whose version is not at hand
-// any more.
+// any more. A blocked aggregate's records need no payload and stay where they
+// are.
 func (e *entry) readmit() {
+	if e.state == blocked {
+		return
+	}
 	kept := e.repeats[:0]
 	for _, s := range e.repeats {
 		if e.has(s.version) {

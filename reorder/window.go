@@ -45,6 +45,7 @@ type Stats struct {
 	GapsArrived uint64 // gaps closed by their own records
 	GapsFilled  uint64 // gaps closed from the event store
 	Resets      uint64 // targets that held less than they were known to hold
+	Followed    uint64 // records settled by reference to a marker
 }
 
 // Usage is what a window holds.
@@ -64,11 +65,12 @@ type Window struct {
 	busy list // entries that have records or work, in order of arrival
 	idle list // entries that have only a position, longest idle first
 
-	ready  queue
-	unseen queue
-	gaps   queue
-	timers timers
-	spare  sync.Pool // of *work
+	ready   queue
+	unseen  queue
+	gaps    queue
+	follows queue
+	timers  timers
+	spare   sync.Pool // of *work
 
 	pages   []*page // that may hold payloads, oldest first
 	gone    int     // of them, that hold none any more
@@ -92,6 +94,13 @@ func New(opts Options) *Window {
 	return &Window{opts: opts, entries: map[string]*entry{}}
 }
 
+// Busy reports whether the window holds records of an aggregate or waits for
+// its position.
+func (w *Window) Busy(aggregate string) bool {
+	e := w.entries[aggregate]
+	return e != nil && e.work != nil
+}
+
 // Usage tells what the window holds.
 func (w *Window) Usage() Usage { return w.usage }
 
@@ -102,6 +111,7 @@ func (w *Window) Stats() Stats { return w.stats }
 type Work struct {
 	Ready  int       // aggregates that Next may hand out
 	Unseen int       // aggregates that Unseen may hand out
+	Follow int       // aggregates that Follows may hand out
 	Gaps   bool      // Due has gaps to hand out
 	Next   time.Time // when Due is to be called, zero when nothing is timed
 }
@@ -109,7 +119,7 @@ type Work struct {
 // Work tells what there is to do.
 func (w *Window) Work() Work {
 	work := Work{
-		Ready: w.ready.len(), Unseen: w.unseen.len(),
+		Ready: w.ready.len(), Unseen: w.unseen.len(), Follow: w.follows.len(),
 		Gaps: w.gaps.len() > 0 && w.usage.Fills+w.asked < w.opts.FillEvents,
 	}
 	if len(w.timers) > 0 {
@@ -155,10 +165,13 @@ func (w *Window) offer(now time.Time, s slot, ev *event.Event) {
 	}
 	if e.work == nil {
 		w.idle.remove(e)
-		w.engage(e, ev)
+		w.engage(e, ev.Layout)
 	}
 	w.usage.Entries++
 	switch {
+	case e.state == blocked:
+		e.layout = ev.Layout
+		w.offerBlocked(e, s)
 	case e.flowing() && len(e.waiting) == 0 && s.version == e.end()+1:
 		// The next version: on a healthy stream the only case.
 		s.page.slots++
@@ -183,7 +196,7 @@ func (w *Window) entry(ev *event.Event) *entry {
 	}
 	e = &entry{aggregate: ev.Aggregate}
 	w.entries[ev.Aggregate] = e
-	w.engage(e, ev)
+	w.engage(e, ev.Layout)
 	if ev.Version == 1 {
 		// Nothing can be applied before the first version, and where something
 		// was, the sink's guard tells: no read is needed.
@@ -195,12 +208,12 @@ func (w *Window) entry(ev *event.Event) *entry {
 }
 
 // engage makes an aggregate a busy one.
-func (w *Window) engage(e *entry, ev *event.Event) {
+func (w *Window) engage(e *entry, layout *event.Layout) {
 	e.work, _ = w.spare.Get().(*work)
 	if e.work == nil {
 		e.work = &work{timer: -1}
 	}
-	e.layout = ev.Layout
+	e.layout = layout
 	w.busy.push(e)
 }
 
@@ -363,17 +376,19 @@ func (w *Window) settle(s slot) {
 	}
 }
 
-// park moves what is ready to waiting, less the records of lost shards.
-// Nothing of it is in hand.
+// park moves what is ready to waiting, less the records of lost shards and
+// what came from the event store. Nothing of it is in hand.
 func (w *Window) park(e *entry) {
 	kept := make([]slot, 0, len(e.ready)+len(e.waiting))
 	for _, s := range e.ready {
 		s.page.inactive()
-		if s.page != nil && s.page.lost {
+		switch {
+		case s.page == nil: // its payload is forgotten next
+		case s.page.lost:
 			w.forget(s)
-			continue
+		default:
+			kept = append(kept, s)
 		}
-		kept = append(kept, s)
 	}
 	e.waiting = append(kept, e.waiting...)
 	e.ready = nil
