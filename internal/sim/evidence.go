@@ -21,8 +21,8 @@ type Evidence struct {
 	Rows    []Row
 	Reads   []Read
 	Parents map[string]string // of each shard; "" for none
-	Readers map[string]int    // the most applications that read a shard at once
 	Notes   []Violation       // what the world itself saw go wrong
+	Crashed map[string]bool   // the workers that crashed, by id
 	Settled time.Duration     // from the last fault until all was applied
 	Hash    uint64            // of the whole history, to the nanosecond
 }
@@ -73,14 +73,14 @@ type Read struct {
 // evidence gathers what happened.
 func (w *world) evidence(settled time.Duration) Evidence {
 	e := Evidence{
-		Sinks: []string{viewSink, logSink}, Parents: map[string]string{}, Readers: map[string]int{},
-		Reads: w.reads, Notes: w.notes, Settled: settled,
+		Sinks: []string{viewSink, logSink}, Parents: map[string]string{},
+		Reads: w.reads, Notes: w.notes, Settled: settled, Crashed: map[string]bool{},
+	}
+	for _, p := range w.processes {
+		e.Crashed[p.id] = p.hasCrashed()
 	}
 	for _, s := range w.engine.Shards(eventsTable) {
 		e.Parents[s.ID] = s.Parent
-	}
-	for id, c := range w.engine.Counters().Shards {
-		e.Readers[id] = c.ReadersAtOnce
 	}
 	hash := fnv.New64a()
 	for _, c := range w.engine.History("") {

@@ -70,7 +70,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 func (w *world) start(slot, n int) *process {
 	p := &process{w: w, id: fmt.Sprintf("w%d.%d", slot, n)}
-	p.app = "millrace/" + group + "/" + p.id
+	p.app = application(p.id)
 	p.transport = w.engine.Client(p.app)
 	p.ctx, p.end = context.WithCancel(w.life)
 	p.abort, p.kill = context.WithCancel(context.Background())

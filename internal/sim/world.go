@@ -210,16 +210,19 @@ func identity(sink string) sinks.Identity {
 }
 
 // settle waits until everything is applied and passed by a checkpoint, or the
-// bound is over, and returns how long that took after the quiet began.
-func (w *world) settle() time.Duration {
-	for time.Since(w.began) < w.plan.Quiet+Bound {
-		if w.unsettled() == "" {
-			break
-		}
+// bound is over, and returns how long that took after the quiet began. It stays
+// for longer than a lease: a grant whose answers were all lost has no owner that
+// knows of it, and ends by expiry only.
+func (w *world) settle() (took time.Duration) {
+	what := w.unsettled()
+	for what != "" && time.Since(w.began) < w.plan.Quiet+Bound {
 		time.Sleep(500 * time.Millisecond)
+		what = w.unsettled()
 	}
-	if what := w.unsettled(); what != "" {
+	if what != "" {
 		w.note("progress", "", "%v after the last fault still: %s", Bound, what)
 	}
-	return time.Since(w.began) - w.plan.Quiet
+	took = time.Since(w.began) - w.plan.Quiet
+	w.sleepUntil(w.plan.Quiet + lease + 5*time.Second)
+	return took
 }
