@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"millrace/event"
+	"millrace/internal/jitter"
 	"millrace/internal/localaws"
 	"millrace/service"
 	"millrace/status"
@@ -120,6 +121,8 @@ type run struct {
 	workers  *workers
 	show     *stage
 	changes  []string // what happened to the stream
+	held     string   // the shard whose records are held back
+	gap      bool     // which leaves a gap in the hot aggregate
 }
 
 // finish appends everything, waits until it is in effect, stops the worker
@@ -173,6 +176,7 @@ func (r *run) incidents(ctx context.Context) error {
 		{0.08, r.splitHot},
 		{0.20, r.roll},
 		{0.30, r.splitByHash},
+		{kill, func() error { return r.release(ctx) }},
 		{kill, r.kill},
 		{0.80, r.roll},
 	} {
@@ -186,11 +190,9 @@ func (r *run) incidents(ctx context.Context) error {
 	return nil
 }
 
-// lag is how late the lower half of the split aggregate comes: longer than it
-// takes until a worker that is killed right after the split has a successor,
-// and that one has waited for the missing versions, on a slow machine too. The
-// events of a whole demo last longer, so that the late ones come as duplicates.
-const lag = 10 * time.Second
+// late is how long the lower half of the split aggregate is held back at most:
+// longer than any demo, since its records are let go when the gap is filled.
+const late = time.Hour
 
 // splitHot splits the hot aggregate's items above the newest one and lets the
 // lower half lag, so that two shards carry the aggregate and the upper half
@@ -206,7 +208,8 @@ func (r *run) splitHot() error {
 	for _, s := range r.engine.Shards("orders-events") {
 		if !s.Closed && before[s.Parent] {
 			// The first child takes what lies below the split.
-			if err := r.engine.DelayVisible("orders-events", s.ID, lag); err != nil {
+			r.held, r.gap = s.ID, uint64(r.traffic.hotEvents) > head+ahead
+			if err := r.engine.DelayVisible("orders-events", s.ID, late); err != nil {
 				return fmt.Errorf("delaying shard %s: %w", s.ID, err)
 			}
 			break
@@ -250,6 +253,24 @@ func (r *run) splitByHash() error {
 		}
 	}
 	return nil
+}
+
+// release lets the lower half's records go, which have taken effect by then:
+// they come as duplicates.
+func (r *run) release(ctx context.Context) error {
+	if r.gap {
+		// A worker that is busy or new fills it within seconds; the proof needs
+		// none, so that a demo is not held up for ever.
+		limited, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		for limited.Err() == nil && r.workers.totals().GapsFilled == 0 {
+			_ = jitter.Sleep(limited, 20*time.Millisecond) // the loop looks why
+		}
+	}
+	if err := r.engine.DelayVisible("orders-events", r.held, 0); err != nil {
+		return fmt.Errorf("letting the records of shard %s go: %w", r.held, err)
+	}
+	return context.Cause(ctx)
 }
 
 func (r *run) kill() error {
@@ -296,12 +317,8 @@ func (r *run) settled(ctx context.Context) (time.Time, error) {
 		if err := r.workers.alive(); err != nil {
 			return time.Time{}, err
 		}
-		timer := time.NewTimer(20 * time.Millisecond)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return time.Time{}, fmt.Errorf("waiting for the read model: %w", context.Cause(ctx))
+		if err := jitter.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return time.Time{}, fmt.Errorf("waiting for the read model: %w", err)
 		}
 	}
 }

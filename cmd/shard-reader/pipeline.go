@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -28,6 +29,18 @@ type pipelineFlags struct {
 	EndpointURL string `name:"endpoint-url" help:"Address of DynamoDB and its streams. Default: AWS." placeholder:"URL"`
 	Region      string `help:"AWS Region. Default: the environment's." placeholder:"REGION"`
 	Local       bool   `help:"For the embedded engine: fixed credentials, and no AWS file of this machine is read."`
+}
+
+// Validate is asked by the parser of every command that embeds the flags.
+func (f pipelineFlags) Validate() error {
+	if f.EndpointURL == "" {
+		return nil
+	}
+	address, err := url.Parse(f.EndpointURL)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+		return fmt.Errorf("--endpoint-url is %q and must be an address like http://127.0.0.1:8008", f.EndpointURL)
+	}
+	return nil
 }
 
 func (f pipelineFlags) config() service.Config {
@@ -114,6 +127,9 @@ func (r runCommand) Run(c console, s stop) error {
 	if r.Progress > 0 {
 		report = startProgress(c.out, worker, r.Progress)
 	}
+	defer context.AfterFunc(s.drain, func() {
+		log.Info().Dur("atMost", r.Drain).Msg("stopping: what is under way is finished; a second signal stops at once")
+	})()
 	err = worker.Run(s.drain, s.abort)
 	report()
 	stats := worker.Stats()

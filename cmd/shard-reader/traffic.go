@@ -29,6 +29,7 @@ const (
 type traffic struct {
 	store      *eventstore.Store
 	total      int
+	hotEvents  int
 	aggregates int
 	rate       float64 // events a second, all writers together
 	hot        []int   // batches of the hot aggregate's events
@@ -59,7 +60,7 @@ func newTraffic(d demoCommand, store *eventstore.Store) *traffic {
 		hot = d.Events - others
 	}
 	t := &traffic{
-		store: store, total: d.Events, cold: make([][]appendOne, coldWriters),
+		store: store, total: d.Events, hotEvents: hot, cold: make([][]appendOne, coldWriters),
 		rate: max(appendRate, float64(d.Events)/appendTime.Seconds()),
 	}
 	for left := hot; left > 0; {

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"millrace/status"
+)
+
+// TestDemos plays two demos at once, on the same machine and with the same
+// seed.
+func TestDemos(t *testing.T) {
+	t.Parallel()
+	var demos []*proc
+	for range 2 {
+		demos = append(demos, spawn(t, environment(t), strings.Fields("demo --output json --events 600 --aggregates 20 --hot 0.5 --shards 3 --seed 7 --quiet")...))
+	}
+	for _, p := range demos {
+		if code := p.wait(); code != exitDone || p.err.String() != "" {
+			t.Fatalf("code %d, stdout %q, stderr %q", code, p.out.String(), p.err.String())
+		}
+		if strings.Count(p.out.String(), "\n") != 1 {
+			t.Errorf("stdout is not one line: %q", p.out.String())
+		}
+		var got map[string]any
+		if err := json.Unmarshal([]byte(p.out.String()), &got); err != nil {
+			t.Fatal(err)
+		}
+		fields := []string{
+			"appended", "applied", "blocked", "duplicates", "eventsPerSecond", "gapsFilled", "letters", "mismatches",
+			"readModelWrites", "redriven", "schema", "seconds", "seed", "verified",
+		}
+		if names := slices.Sorted(maps.Keys(got)); !slices.Equal(names, fields) {
+			t.Errorf("fields %v, want %v", names, fields)
+		}
+		for name, want := range map[string]any{
+			"schema": "millrace.demo/v1", "appended": 600.0, "applied": 600.0, "verified": true, "mismatches": 0.0,
+			"blocked": 0.0, "letters": 0.0, "redriven": 0.0, "seed": "7",
+		} {
+			if got[name] != want {
+				t.Errorf("%s is %v, want %v", name, got[name], want)
+			}
+		}
+		if gaps, _ := got["gapsFilled"].(float64); gaps < 1 {
+			t.Errorf("no gap was filled: %s", p.out.String())
+		}
+		writes, _ := got["readModelWrites"].(float64)
+		seconds, _ := got["seconds"].(float64)
+		rate, _ := got["eventsPerSecond"].(float64)
+		if writes < 20 || writes > 600 || seconds <= 0 || rate < 0.99*600/seconds || rate > 1.01*600/seconds {
+			t.Errorf("%v writes, %v s, %v events a second", writes, seconds, rate)
+		}
+	}
+}
+
+// TestDemoInterrupted leaves no process behind, wherever it is.
+func TestDemoInterrupted(t *testing.T) {
+	t.Parallel()
+	started := regexp.MustCompile(`worker \d+ starts \(process (\d+)\)`)
+	for _, moment := range []string{"worker 1 starts", "a shard rolls over", "worker 2 starts"} {
+		t.Run(moment, func(t *testing.T) {
+			t.Parallel()
+			p := spawn(t, environment(t), "demo", "--events", "6000")
+			p.until(moment, func() bool { return strings.Contains(p.err.String(), moment) })
+			p.signal(os.Interrupt)
+			if code := p.wait(); code != exitInterrupted || p.out.String() != "" {
+				t.Errorf("code %d, stdout %q", code, p.out.String())
+			}
+			if !strings.HasSuffix(p.err.String(), "shard-reader: interrupted; nothing was kept, and no process is left\n") {
+				t.Errorf("stderr %q", p.err.String())
+			}
+			workers := started.FindAllStringSubmatch(p.err.String(), -1)
+			if len(workers) == 0 {
+				t.Fatalf("no worker is named: %q", p.err.String())
+			}
+			for _, worker := range workers {
+				if alive(t, worker[1]) {
+					t.Errorf("process %s is left", worker[1])
+				}
+			}
+		})
+	}
+}
+
+// TestSummary is what a person reads, on 80 columns.
+func TestSummary(t *testing.T) {
+	good := demoResult{
+		Appended: 20000, Applied: 20000, Duplicates: 101, GapsFilled: 2, ReadModelWrites: 5200, Verified: true,
+		Seconds: 12.5, EventsPerSecond: 1600, Seed: 7,
+		aggregates: 200, shards: 12, restarts: 1, takeover: 3400 * time.Millisecond,
+		changes: []string{"a shard rolls over: it is closed, a child goes on"},
+	}
+	bad := good
+	bad.Verified, bad.Applied, bad.Mismatches, bad.backward = false, 19999, 2, 1
+	bad.report = status.Report{Findings: []status.Finding{{Kind: "behind", Aggregate: "order-00001", Position: 4, Head: 5, Text: "1 versions are not in effect"}}}
+	for _, tc := range []struct {
+		name   string
+		result demoResult
+		want   []string
+	}{
+		{"verified", good, []string{
+			"\nVERIFIED: all 20,000 events of 200 aggregates took effect, each once and in order.\n",
+			"  read-model writes      5,200   3.8 events a write\n",
+			"  workers killed             1   the successor went on after 3.4 s\n",
+			"The same again: shard-reader demo --seed 7\n",
+		}},
+		{"not verified", bad, []string{
+			"\nNOT VERIFIED: 19,999 of 20,000 events are in effect, and 2 things are not as they should be.\n",
+			"1 writes moved a position by something else than forward.",
+			"  behind order-00001: position 4 of 5: 1 versions are not in effect\n",
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var b strings.Builder
+			if err := tc.result.print(&b); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(b.String(), want) {
+					t.Errorf("it lacks %q:\n%s", want, b.String())
+				}
+			}
+			for _, line := range strings.Split(b.String(), "\n") {
+				if len(line) > 96 {
+					t.Errorf("a long line: %q", line)
+				}
+			}
+		})
+	}
+}

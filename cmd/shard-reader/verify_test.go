@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"millrace/eventstore"
+	"millrace/internal/localaws"
+)
+
+func TestVerify(t *testing.T) {
+	_, url := serve(t, localaws.Options{Shards: 1})
+	args := []string{"verify", "--local", "--endpoint-url", url, "--wait", "0s"}
+	code, out, stderr := call(t, args...)
+	if code != exitDone || stderr != "" || !strings.HasPrefix(out, "orders-view is the fold of orders-events: 0 aggregates") {
+		t.Errorf("code %d, stdout %q, stderr %q", code, out, stderr)
+	}
+	var events []eventstore.NewEvent
+	for v := range uint64(3) {
+		events = append(events, orderEvent(v+1, "a", 0))
+	}
+	if _, err := wired(t, url).Events().Append(t.Context(), "a", 0, events...); err != nil {
+		t.Fatal(err)
+	}
+	code, out, stderr = call(t, args...)
+	if code != exitUnhealthy || stderr != "" {
+		t.Errorf("code %d, stderr %q", code, stderr)
+	}
+	for _, want := range []string{"orders-view is NOT the fold of orders-events.", "3 versions are not in effect"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("stdout %q, want %q", out, want)
+		}
+	}
+	code, out, stderr = call(t, append(args, "--output", "json")...)
+	if code != exitUnhealthy || stderr != "" || strings.Count(out, "\n") != 1 {
+		t.Errorf("code %d, stdout %q, stderr %q", code, out, stderr)
+	}
+	var got map[string]any
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got["schema"] != "millrace.verify/v1" || got["verified"] != false || got["behind"] != 1.0 || got["aggregates"] != 1.0 {
+		t.Errorf("it prints %s", out)
+	}
+	for _, name := range []string{"ahead", "blocked", "skipped", "mismatches", "missing"} {
+		if got[name] != 0.0 {
+			t.Errorf("%s is %v in %s", name, got[name], out)
+		}
+	}
+}
+
+// TestVerifyGivesUp: half a comparison is no result.
+func TestVerifyGivesUp(t *testing.T) {
+	engine, url := serve(t, localaws.Options{Shards: 1})
+	args := []string{"verify", "--local", "--endpoint-url", url}
+	if code, out, stderr := call(t, append(args, "--events", "none")...); code != exitUsage || out != "" || !strings.Contains(stderr, "none") {
+		t.Errorf("no table: code %d, stdout %q, stderr %q", code, out, stderr)
+	}
+	var scans atomic.Int64
+	engine.Inject(localaws.Fault{Do: localaws.TimeOut, Match: func(c localaws.Call) bool {
+		if c.Operation != "Scan" {
+			return false
+		}
+		scans.Add(1)
+		return true
+	}})
+	code, out, stderr := call(t, append(args, "--timeout", "300ms")...)
+	if code != exitFailed || out != "" || !strings.Contains(stderr, "gave up after --timeout 300ms") {
+		t.Errorf("a time-out: code %d, stdout %q, stderr %q", code, out, stderr)
+	}
+	before := scans.Load()
+	p := spawn(t, environment(t), args...)
+	p.until("verify reads", func() bool { return scans.Load() > before })
+	p.signal(syscall.SIGINT)
+	if code := p.wait(); code != exitInterrupted || p.out.String() != "" || p.err.String() != "shard-reader: interrupted\n" {
+		t.Errorf("an interrupt: code %d, stdout %q, stderr %q", code, p.out.String(), p.err.String())
+	}
+}
