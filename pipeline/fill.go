@@ -14,6 +14,9 @@ import (
 // store although a later one is.
 var errMissing = errors.New("the event store does not have it, although it has a later one")
 
+// errPage ends a range behind its first page.
+var errPage = errors.New("one page is enough")
+
 // confirmVersions is how many versions one Confirm reads: ten items of the
 // largest size fill a transaction's 4 MB (DynamoDB API Reference).
 const confirmVersions = 10
@@ -60,10 +63,15 @@ func (l *lane) fill(ctx context.Context, gap reorder.Gap) {
 	if missed {
 		events, err = l.confirm(ctx, gap)
 	} else {
+		// One page is enough at a time, however heavy its events are: the gap goes
+		// on behind it.
 		err = l.w.opts.Store.Range(ctx, gap.Aggregate, gap.From, gap.To, func(page []event.Event) error {
-			events = append(events, page...)
-			return nil
+			events = page
+			return errPage
 		})
+		if errors.Is(err, errPage) {
+			err = nil
+		}
 	}
 	n := 0
 	for n < len(events) && events[n].Version == gap.From+uint64(n) {

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -96,6 +97,8 @@ func (l *lane) drop(s *shard) {
 	defer l.mu.Unlock()
 	delete(l.shards, s.handle)
 	l.window.Drop(time.Now(), s.handle)
+	// What stands still there is somebody else's trouble now.
+	maps.DeleteFunc(l.trouble, func(aggregate string, _ *Trouble) bool { return !l.window.Holds(aggregate) })
 	l.wakeup()
 }
 
@@ -230,6 +233,9 @@ func (l *lane) done(ctx context.Context, run event.Run, o event.Outcome) {
 		l.trouble.end(run.Aggregate)
 	}
 	l.settle(l.window.Done(now, run.Aggregate, o, retry))
+	if !l.window.Holds(run.Aggregate) {
+		l.trouble.end(run.Aggregate) // its shard was lost meanwhile
+	}
 	l.wakeup()
 }
 

@@ -359,3 +359,28 @@ func TestFault24_GroupsShareNothing(t *testing.T) {
 		}
 	})
 }
+
+// TestTroublesGoWithTheLease: what stands still in a shard that was lost is not
+// this worker's trouble any more.
+func TestTroublesGoWithTheLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 1})
+		w.faults.refuse("a", 2)
+		w.append("a", 2)
+		first := w.start("one")
+		eventually(t, 20*time.Second, "a is in trouble", func() bool { return len(first.Troubles()) == 1 })
+		second := w.start("two")
+		time.Sleep(5 * time.Second)
+		healed := w.engine.Inject(localaws.Fault{Match: isControl(first.app), Do: localaws.Throttle})
+		eventually(t, 30*time.Second, "the second worker has the shard", w.owned(second.name))
+		healed()
+		eventually(t, 20*time.Second, "the trouble has moved", func() bool {
+			return len(first.Troubles()) == 0 && len(second.Troubles()) == 1
+		})
+		w.faults.heal()
+		eventually(t, 2*time.Minute, "everything is applied", w.caughtUp)
+		first.end()
+		second.end()
+		w.wholly()
+	})
+}

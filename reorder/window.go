@@ -94,11 +94,10 @@ func New(opts Options) *Window {
 	return &Window{opts: opts, entries: map[string]*entry{}}
 }
 
-// Busy reports whether the window holds records of an aggregate or waits for
-// its position.
-func (w *Window) Busy(aggregate string) bool {
+// Holds reports whether the window has records of an aggregate.
+func (w *Window) Holds(aggregate string) bool {
 	e := w.entries[aggregate]
-	return e != nil && e.work != nil
+	return e != nil && e.work != nil && len(e.ready)+len(e.waiting)+len(e.repeats) > 0
 }
 
 // Usage tells what the window holds.
