@@ -45,7 +45,10 @@ type appendOne struct {
 	n         int
 }
 
-const coldWriters = 4
+const (
+	coldWriters = 4
+	maxBatch    = 10 // events of one append
+)
 
 // newTraffic plans every append from the seed, so that the same seed appends
 // the same events.
@@ -64,7 +67,7 @@ func newTraffic(d demoCommand, store *eventstore.Store) *traffic {
 		rate: max(appendRate, float64(d.Events)/appendTime.Seconds()),
 	}
 	for left := hot; left > 0; {
-		n := min(left, 1+random.IntN(10))
+		n := min(left, 1+random.IntN(maxBatch))
 		t.hot = append(t.hot, n)
 		left -= n
 	}
