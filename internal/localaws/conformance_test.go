@@ -1,16 +1,20 @@
 package localaws
 
 import (
+	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"millrace/internal/localaws/conformance"
 )
 
 // TestConformance holds the engine to what AWS documents, in process and
-// through a socket.
+// through a socket. The cases of queues wait for seconds, so they run in fake
+// time, below.
 func TestConformance(t *testing.T) {
 	t.Run("in process", func(t *testing.T) {
 		e := New(Options{Seed: 1})
@@ -37,4 +41,19 @@ func TestConformance(t *testing.T) {
 			Name: "engine over http", DynamoDB: dynamodb.NewFromConfig(config), Streams: dynamodbstreams.NewFromConfig(config),
 		})
 	})
+}
+
+func TestConformanceOfQueues(t *testing.T) {
+	for _, c := range conformance.Cases() {
+		if !strings.HasPrefix(c.Name, "sqs/") {
+			continue
+		}
+		t.Run(c.Name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := New(Options{Seed: 3})
+				defer func() { _ = e.Close() }()
+				c.Run(t, conformance.Target{Name: "engine", SQS: sqs.NewFromConfig(e.Config("conformance"))})
+			})
+		})
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
 // Target is one endpoint under test.
@@ -21,6 +22,10 @@ type Target struct {
 	// no case expects an error that the SDK retries.
 	DynamoDB *dynamodb.Client
 	Streams  *dynamodbstreams.Client
+
+	// SQS reaches the queues; nil skips their cases, which are those whose
+	// names begin with "sqs/".
+	SQS *sqs.Client
 
 	// Known names the cases in which this target is known to differ from AWS,
 	// each with the reason and the document that decides. A known case that
@@ -90,6 +95,12 @@ func Cases() []Case {
 		streamIteratorCases(),
 		streamPageCases(),
 		streamLifecycleCases(),
+		sqsQueueCases(),
+		sqsMessageCases(),
+		sqsRefusalCases(),
+		sqsVisibilityCases(),
+		sqsBatchCases(),
+		sqsFIFOCases(),
 	)
 }
 
@@ -126,12 +137,16 @@ func (c Case) run(t *testing.T, target Target, shared *tables) {
 	if reason, skipped := target.Skip[c.Name]; skipped {
 		t.Skip(reason)
 	}
+	if target.SQS == nil && strings.HasPrefix(c.Name, "sqs/") {
+		t.Skip("the target has no SQS client")
+	}
 	target = target.withDefaults()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*target.Wait)
 	defer cancel()
 
 	p := &probe{ctx: ctx, target: target, shared: shared, own: newTables(target)}
 	defer p.own.deleteAll(t)
+	defer p.deleteQueues(t)
 	p.run(c.check)
 
 	failed, message := c.verdict(target, p.failures)

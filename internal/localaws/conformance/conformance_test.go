@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"go.uber.org/goleak"
 )
 
@@ -40,6 +41,7 @@ func TestMoto(t *testing.T) {
 		Name:     "moto",
 		DynamoDB: dynamodb.NewFromConfig(cfg),
 		Streams:  dynamodbstreams.NewFromConfig(cfg),
+		SQS:      sqs.NewFromConfig(cfg),
 		Known:    KnownMoto(),
 		Skip:     UnsteadyMoto(),
 		Wait:     5 * time.Second,
@@ -59,6 +61,7 @@ func TestAWS(t *testing.T) {
 		Name:     "AWS",
 		DynamoDB: dynamodb.NewFromConfig(cfg),
 		Streams:  dynamodbstreams.NewFromConfig(cfg),
+		SQS:      sqs.NewFromConfig(cfg),
 		Wait:     3 * time.Minute,
 		Poll:     time.Second,
 	})

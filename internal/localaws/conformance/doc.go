@@ -1,10 +1,10 @@
-// Package conformance holds calls to DynamoDB and DynamoDB Streams with the
+// Package conformance holds calls to DynamoDB, DynamoDB Streams and SQS with the
 // answers that AWS documents for them, so that a stand-in can be held against
 // the original. It is written from AWS's documents (the API Reference, which
 // the SDK repeats in its doc comments, and the Developer Guide), never from an
 // emulator's source: every [Case] names the document that decides it.
 //
-// The suite runs against any endpoint that two SDK clients can reach. It knows
+// The suite runs against any endpoint that the SDK's clients can reach. It knows
 // nothing of how the endpoint works: one shard or many, records at once or
 // late, pages empty at first. It must never rest on more than the documents
 // promise, so that a failure is always a difference from AWS. Where a document
@@ -37,6 +37,10 @@
 //     states are covered.
 //   - Sizes to the byte: AWS calls its size rules a guideline. Limits are
 //     tested well below and well above, never at the border.
+//   - Of SQS: encryption, policies, tags, move tasks, trace headers, the attempt
+//     id of a receive, the age at which messages expire, limits of messages in
+//     flight, the order of a standard queue, and which messages a short poll
+//     finds: there the cases poll until they have what they sent.
 //   - The order of attributes and of set members in an answer, which DynamoDB
 //     does not keep.
 package conformance

@@ -1,5 +1,7 @@
 package conformance
 
+import "slices"
+
 // The differences of moto 5.2.1. The document that decides is in each case the
 // one that the case itself names.
 
@@ -7,7 +9,7 @@ package conformance
 // the reasons, for [Target].Known.
 func KnownMoto() map[string]string {
 	known := map[string]string{}
-	for _, difference := range motoDifferences() {
+	for _, difference := range slices.Concat(motoDifferences(), sqsMotoDifferences()) {
 		for _, name := range difference.cases {
 			known[name] = difference.reason
 		}
@@ -20,6 +22,7 @@ func KnownMoto() map[string]string {
 func UnsteadyMoto() map[string]string {
 	return map[string]string{
 		"transaction/one winner of a race": "moto takes no lock over a transaction: of racing ones some end in an internal error",
+		"sqs/fifo/attributes":              "moto draws sequence numbers at random, and they grow by chance",
 	}
 }
 

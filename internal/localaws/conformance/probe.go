@@ -27,8 +27,9 @@ const (
 type probe struct {
 	ctx      context.Context
 	target   Target
-	shared   *tables // kept over all cases of a run
-	own      *tables // deleted at the end of the case
+	shared   *tables  // kept over all cases of a run
+	own      *tables  // deleted at the end of the case
+	queues   []string // URLs, deleted at the end of the case
 	failures []string
 }
 
