@@ -88,8 +88,12 @@ func (c Config) withDefaults(r Registry) (Config, projection.Projection, error) 
 		name     string
 		negative bool
 	}{
-		{"version", c.Version < 0}, {"lease", c.Lease < 0}, {"drain", c.Drain < 0}, {"parallel", c.Parallel < 0},
-		{"bufferBytes", c.BufferBytes < 0}, {"bufferEntries", c.BufferEntries < 0},
+		{"version", c.Version < 0},
+		{"lease", c.Lease < 0},
+		{"drain", c.Drain < 0},
+		{"parallel", c.Parallel < 0},
+		{"bufferBytes", c.BufferBytes < 0},
+		{"bufferEntries", c.BufferEntries < 0},
 	} {
 		if amount.negative {
 			errs = append(errs, fmt.Errorf("%s is negative", amount.name))

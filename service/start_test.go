@@ -20,6 +20,7 @@ import (
 
 // world is an engine with a port and a pipeline on it.
 type world struct {
+	t        *testing.T
 	engine   *localaws.Engine
 	tables   *dynamodb.Client
 	config   service.Config
@@ -42,6 +43,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	return &world{
+		t:      t,
 		engine: engine, tables: dynamodb.NewFromConfig(engine.Config("setup")),
 		config: service.Config{
 			Group: "orders", Events: "orders-events", View: "orders-view", Control: "control", Fold: "orders",
@@ -60,18 +62,18 @@ func (w *world) service(t *testing.T) *service.Service {
 	return s
 }
 
-func (w *world) drop(t *testing.T, table string) {
-	t.Helper()
-	if _, err := w.tables.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
-		t.Fatal(err)
+func (w *world) drop(table string) {
+	w.t.Helper()
+	if _, err := w.tables.DeleteTable(w.t.Context(), &dynamodb.DeleteTableInput{TableName: &table}); err != nil {
+		w.t.Fatal(err)
 	}
 }
 
 // recreate makes the event table anew, with another stream or none.
-func (w *world) recreate(t *testing.T, stream *types.StreamSpecification) {
-	t.Helper()
-	w.drop(t, w.config.Events)
-	_, err := w.tables.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+func (w *world) recreate(stream *types.StreamSpecification) {
+	w.t.Helper()
+	w.drop(w.config.Events)
+	_, err := w.tables.CreateTable(w.t.Context(), &dynamodb.CreateTableInput{
 		TableName: &w.config.Events, BillingMode: types.BillingModePayPerRequest, StreamSpecification: stream,
 		KeySchema: []types.KeySchemaElement{
 			{AttributeName: aws.String("pk"), KeyType: types.KeyTypeHash}, {AttributeName: aws.String("sk"), KeyType: types.KeyTypeRange},
@@ -82,7 +84,7 @@ func (w *world) recreate(t *testing.T, stream *types.StreamSpecification) {
 		},
 	})
 	if err != nil {
-		t.Fatal(err)
+		w.t.Fatal(err)
 	}
 }
 
@@ -94,30 +96,44 @@ func showing(view types.StreamViewType) *types.StreamSpecification {
 func TestWorkerStart(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		spoil func(t *testing.T, w *world)
+		spoil func(w *world)
 		class event.Class
 		want  []string // nil: it starts
 	}{
-		{"all is there", func(*testing.T, *world) {}, 0, nil},
-		{"no event table", func(t *testing.T, w *world) { w.drop(t, "orders-events") }, event.Permanent,
-			[]string{"orders-events", "check the table's name, the Region and the endpoint"}},
-		{"no control table", func(t *testing.T, w *world) { w.drop(t, "control") }, event.Permanent,
-			[]string{`the control table "control" does not exist`, "--create-tables"}},
-		{"no view", func(t *testing.T, w *world) { w.drop(t, "orders-view") }, event.Permanent,
-			[]string{`the read model's table "orders-view" does not exist`, "--create-tables"}},
-		{"no stream", func(t *testing.T, w *world) { w.recreate(t, nil) }, event.Permanent,
-			[]string{"orders-events", "the table never had one", "aws dynamodb update-table --table-name orders-events --stream-specification StreamEnabled=true,StreamViewType=NEW_IMAGE"}},
-		{"keys only", func(t *testing.T, w *world) { w.recreate(t, showing(types.StreamViewTypeKeysOnly)) }, event.Permanent,
-			[]string{"orders-events", "its records show KEYS_ONLY, and a reader needs NEW_IMAGE or NEW_AND_OLD_IMAGES", "disable the stream"}},
-		{"old images", func(t *testing.T, w *world) { w.recreate(t, showing(types.StreamViewTypeOldImage)) }, event.Permanent,
-			[]string{"its records show OLD_IMAGE"}},
-		{"both images", func(t *testing.T, w *world) { w.recreate(t, showing(types.StreamViewTypeNewAndOldImages)) }, 0, nil},
-		{"a view with another key", func(_ *testing.T, w *world) { w.config.View = "control"; w.config.Control = "orders-view" }, event.Permanent,
-			[]string{"ValidationException"}},
-		{"a throttled view", func(_ *testing.T, w *world) {
+		{"all is there", func(*world) {}, 0, nil},
+		{
+			"no event table", func(w *world) { w.drop("orders-events") }, event.Permanent,
+			[]string{"orders-events", "check the table's name, the Region and the endpoint"},
+		},
+		{
+			"no control table", func(w *world) { w.drop("control") }, event.Permanent,
+			[]string{`the control table "control" does not exist`, "--create-tables"},
+		},
+		{
+			"no view", func(w *world) { w.drop("orders-view") }, event.Permanent,
+			[]string{`the read model's table "orders-view" does not exist`, "--create-tables"},
+		},
+		{
+			"no stream", func(w *world) { w.recreate(nil) }, event.Permanent,
+			[]string{"orders-events", "the table never had one", "aws dynamodb update-table --table-name orders-events --stream-specification StreamEnabled=true,StreamViewType=NEW_IMAGE"},
+		},
+		{
+			"keys only", func(w *world) { w.recreate(showing(types.StreamViewTypeKeysOnly)) }, event.Permanent,
+			[]string{"orders-events", "its records show KEYS_ONLY, and a reader needs NEW_IMAGE or NEW_AND_OLD_IMAGES", "disable the stream"},
+		},
+		{
+			"old images", func(w *world) { w.recreate(showing(types.StreamViewTypeOldImage)) }, event.Permanent,
+			[]string{"its records show OLD_IMAGE"},
+		},
+		{"both images", func(w *world) { w.recreate(showing(types.StreamViewTypeNewAndOldImages)) }, 0, nil},
+		{
+			"a view with another key", func(w *world) { w.config.View = "control"; w.config.Control = "orders-view" }, event.Permanent,
+			[]string{"ValidationException"},
+		},
+		{"a throttled view", func(w *world) {
 			w.engine.Inject(localaws.Fault{Do: localaws.Throttle, Match: func(c localaws.Call) bool { return c.Operation == "BatchGetItem" }})
 		}, 0, nil},
-		{"a throttled stream", func(_ *testing.T, w *world) {
+		{"a throttled stream", func(w *world) {
 			w.engine.Inject(localaws.Fault{Do: localaws.Throttle, Match: func(c localaws.Call) bool { return c.Operation == "DescribeTable" }})
 		}, event.Transient, []string{"finding the stream of table orders-events: throttled"}},
 	} {
@@ -126,7 +142,7 @@ func TestWorkerStart(t *testing.T) {
 			if err := w.service(t).EnsureTables(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			tc.spoil(t, w)
+			tc.spoil(w)
 			worker, err := w.service(t).Worker(t.Context())
 			if tc.want == nil {
 				if err != nil || worker == nil {

@@ -122,7 +122,7 @@ func (r *verification) find(count *int, f Finding) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	*count++
-	if len(r.report.Findings) < r.Verify.Findings {
+	if len(r.report.Findings) < r.Findings {
 		r.report.Findings = append(r.report.Findings, f)
 	}
 }

@@ -68,7 +68,7 @@ func (d demoCommand) Run(c console, s stop) error {
 	if d.Output == "json" {
 		err = printJSON(c.out, result)
 	} else {
-		err = result.print(c.out)
+		err = result.write(c.out)
 	}
 	if err == nil && !result.Verified {
 		err = &exitError{code: exitFailed}
@@ -81,7 +81,7 @@ func (d demoCommand) Run(c console, s stop) error {
 func (d demoCommand) play(ctx context.Context, show *stage) (*demoResult, error) {
 	engine := localaws.New(localaws.Options{Shards: d.Shards, Seed: d.Seed, Permute: 8, KeepHistory: true})
 	defer engine.Close() //nolint:errcheck // it returns nil
-	server, err := engine.Listen("127.0.0.1:0")
+	server, err := engine.Listen("127.0.0.1:0") //nolint:contextcheck // it is closed when the demo ends
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (r *run) finish(ctx context.Context) (*demoResult, error) {
 
 	if err := r.incidents(ctx); err != nil {
 		stopAppending()
-		<-appending
+		_ = <-appending // the incident says why
 		return nil, err
 	}
 	if err := <-appending; err != nil {

@@ -118,7 +118,7 @@ func TestSummary(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var b strings.Builder
-			if err := tc.result.print(&b); err != nil {
+			if err := tc.result.write(&b); err != nil {
 				t.Fatal(err)
 			}
 			for _, want := range tc.want {

@@ -64,7 +64,7 @@ func TestKillNineAtRandom(t *testing.T) {
 	if err := json.Unmarshal([]byte(proof.out.String()), &report); err != nil {
 		t.Fatal(err)
 	}
-	if report.Schema != "millrace.verify/v1" || !report.Verified || report.Report.Events != appended {
+	if report.Schema != "millrace.verify/v1" || !report.Verified || report.Events != appended {
 		t.Errorf("%d events were appended, verify says %s", appended, proof.out.String())
 	}
 	last.signal(syscall.SIGTERM)

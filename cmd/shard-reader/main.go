@@ -150,6 +150,5 @@ type versionCommand struct{}
 
 // Run prints the version.
 func (versionCommand) Run(c console) error {
-	_, err := fmt.Fprintln(c.out, version)
-	return err
+	return printText(c.out, version+"\n")
 }

@@ -206,6 +206,14 @@ func startProgress(out io.Writer, w *pipeline.Worker, every time.Duration) (end 
 	}
 }
 
+// printText writes a result: data that must arrive.
+func printText(out io.Writer, text string) error {
+	if _, err := io.WriteString(out, text); err != nil {
+		return fmt.Errorf("printing the result: %w", err)
+	}
+	return nil
+}
+
 // printJSON writes one object on one line.
 func printJSON(out io.Writer, v any) error {
 	if err := json.NewEncoder(out).Encode(v); err != nil {

@@ -35,8 +35,8 @@ type demoResult struct {
 	report     status.Report
 }
 
-// print writes the summary a person reads.
-func (r *demoResult) print(out io.Writer) error {
+// write is the summary a person reads.
+func (r *demoResult) write(out io.Writer) error {
 	var b strings.Builder
 	if r.Verified {
 		fmt.Fprintf(&b, "\nVERIFIED: all %s events of %s aggregates took effect, each once and in order.\n\n", grouped(r.Appended), grouped(r.aggregates))
@@ -72,6 +72,5 @@ func (r *demoResult) print(out io.Writer) error {
 		fmt.Fprintf(&b, "  %s %s: position %d of %d: %s\n", f.Kind, f.Aggregate, f.Position, f.Head, f.Text)
 	}
 	fmt.Fprintf(&b, "\nThe same again: shard-reader demo --seed %d\n", r.Seed)
-	_, err := io.WriteString(out, b.String())
-	return err
+	return printText(out, b.String())
 }

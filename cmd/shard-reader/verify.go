@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"millrace/service"
@@ -78,23 +79,28 @@ func printReport(out io.Writer, r status.Report, view, events string) error {
 	if !r.Healthy() {
 		verdict = fmt.Sprintf("%s is NOT the fold of %s.", view, events)
 	}
-	_, err := fmt.Fprintf(out, "%s\n\n  aggregates  %12s\n  events      %12s   in effect\n  behind      %12s   position below the newest version\n  ahead       %12s   position above it\n  mismatches  %12s   the item is not the fold of its events\n  missing     %12s   a version is missing in the event table\n",
-		verdict, grouped(r.Aggregates), grouped(r.Events), grouped(r.Behind), grouped(r.Ahead), grouped(r.Mismatches), grouped(r.Missing))
-	if err != nil || len(r.Findings) == 0 {
-		return err
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", verdict)
+	for _, line := range []struct{ name, value, about string }{
+		{"aggregates", grouped(r.Aggregates), ""},
+		{"events", grouped(r.Events), "in effect"},
+		{"behind", grouped(r.Behind), "position below the newest version"},
+		{"ahead", grouped(r.Ahead), "position above it"},
+		{"mismatches", grouped(r.Mismatches), "the item is not the fold of its events"},
+		{"missing", grouped(r.Missing), "a version is missing in the event table"},
+	} {
+		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-10s  %12s   %s", line.name, line.value, line.about), " ") + "\n")
 	}
-	if _, err := fmt.Fprintf(out, "\n  %-9s %-32s %12s %12s  %s\n", "KIND", "AGGREGATE", "POSITION", "HEAD", "WHAT"); err != nil {
-		return err
+	if len(r.Findings) > 0 {
+		fmt.Fprintf(&b, "\n  %-9s %-32s %12s %12s  %s\n", "KIND", "AGGREGATE", "POSITION", "HEAD", "WHAT")
 	}
 	for _, f := range r.Findings {
-		if _, err := fmt.Fprintf(out, "  %-9s %-32s %12d %12d  %s\n", f.Kind, f.Aggregate, f.Position, f.Head, f.Text); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "  %-9s %-32s %12d %12d  %s\n", f.Kind, f.Aggregate, f.Position, f.Head, f.Text)
 	}
-	if found := r.Behind + r.Ahead + r.Mismatches + r.Missing; found > len(r.Findings) {
-		_, err = fmt.Fprintf(out, "  ... and %s more\n", grouped(found-len(r.Findings)))
+	if more := r.Behind + r.Ahead + r.Mismatches + r.Missing - len(r.Findings); more > 0 {
+		fmt.Fprintf(&b, "  ... and %s more\n", grouped(more))
 	}
-	return err
+	return printText(out, b.String())
 }
 
 // grouped writes a whole number with separators: 20,000.
