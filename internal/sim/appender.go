@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"millrace/event"
@@ -21,6 +22,7 @@ func (w *world) appendTo(aggregate string) {
 		return
 	}
 	draw := chance(w.plan.Seed)
+	w.sleep(draw.between(0, time.Second, "first append", aggregate))
 	for i, write := range w.plan.Writes[aggregate] {
 		w.sleepUntil(write.At)
 		head := w.head(aggregate)
@@ -29,7 +31,7 @@ func (w *world) appendTo(aggregate string) {
 			amount := draw.number("amount", aggregate, head+k+1) % 1000
 			events[k] = eventstore.NewEvent{
 				Type: "Paid", Time: time.Now(), Command: fmt.Sprintf("%s-%d", aggregate, i),
-				Attributes: event.Item{amountAttribute: event.Number(fmt.Sprint(amount))},
+				Attributes: event.Item{amountAttribute: event.Number(strconv.FormatUint(amount, 10))},
 			}
 		}
 		for try := 0; ; try++ {
@@ -43,7 +45,7 @@ func (w *world) appendTo(aggregate string) {
 				w.note("appender", aggregate, "appending after version %d: %v", head, err)
 				return
 			}
-			time.Sleep(draw.between(time.Second, 3*time.Second, "append again", aggregate, i, try))
+			w.sleep(draw.between(time.Second, 3*time.Second, "append again", aggregate, i, try))
 		}
 		w.mu.Lock()
 		w.heads[aggregate] = head + write.Events

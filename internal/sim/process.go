@@ -45,6 +45,7 @@ type process struct {
 // keep lets one worker live and starts its successors until the world is over.
 func (w *world) keep(slot int) {
 	draw := chance(w.plan.Seed)
+	w.sleep(draw.between(0, time.Second, "start", slot))
 	for n := 1; w.life.Err() == nil; n++ {
 		p := w.start(slot, n)
 		if err := p.run(); err != nil && !p.hasCrashed() {

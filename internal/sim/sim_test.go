@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	seeds = flag.Uint64("seeds", 10, "how many seeds TestSeeds runs")
+	seeds = flag.Uint64("seeds", 6, "how many seeds TestSeeds runs")
 	first = flag.Uint64("first", 1, "the first of them")
 )
 

@@ -70,9 +70,11 @@ func versions() (projection.Projection, error) {
 			text, _ := item[versionsAttribute].(event.String)
 			s.versions = strings.Fields(string(text))
 			if total, ok := item[totalAttribute].(event.Number); ok {
-				s.total, err = strconv.Atoi(string(total))
+				if s.total, err = strconv.Atoi(string(total)); err != nil {
+					return s, fmt.Errorf("reading the total: %w", err)
+				}
 			}
-			return s, err
+			return s, nil
 		},
 	})
 }
@@ -85,7 +87,6 @@ type memory struct {
 
 	mu       sync.Mutex
 	troubles []trouble
-	calls    map[string]int
 	effects  []Effect
 }
 
@@ -99,7 +100,7 @@ type trouble struct {
 }
 
 func newMemory(c chance, unguarded bool) *memory {
-	m := &memory{chance: c, calls: map[string]int{}}
+	m := &memory{chance: c}
 	m.target = sinktest.NewMemory(sinktest.MemoryOptions{
 		Before: func(ctx context.Context, _ sinks.Identity, run event.Run) error {
 			if t, ok := m.struck("fail before the effect", run); ok {
@@ -148,15 +149,11 @@ func (m *memory) struck(how string, run event.Run) (trouble, bool) {
 
 // latency is how long a call takes before its effect.
 func (m *memory) latency(process, what string, run event.Run) time.Duration {
-	m.mu.Lock()
-	key := process + what + run.Aggregate
-	m.calls[key]++
-	n := m.calls[key]
-	m.mu.Unlock()
-	long := m.chance.between(time.Millisecond, 9*time.Millisecond, "memory", key, n)
+	now := time.Now().UnixNano()
+	long := m.chance.between(time.Millisecond, 9*time.Millisecond, "memory", process, what, run.Aggregate, now)
 	if what == "apply" {
 		if t, ok := m.struck("are slow", run); ok {
-			long += m.chance.between(0, t.delay, "slow", t.id, key, n)
+			long += m.chance.between(0, t.delay, "slow", t.id, run.Aggregate, now)
 		}
 	}
 	return long
@@ -191,7 +188,7 @@ func (r *remote) Apply(ctx context.Context, runs []event.Run) []event.Outcome {
 	m := r.process.w.memory
 	answer := make(chan []event.Outcome, 1)
 	m.landing.Go(func() {
-		time.Sleep(m.latency(r.process.id, "apply", runs[0]))
+		<-time.After(m.latency(r.process.id, "apply", runs[0])) // whatever becomes of the caller
 		answer <- r.sink.Apply(context.WithoutCancel(ctx), runs)
 	})
 	var outcomes []event.Outcome

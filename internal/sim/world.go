@@ -66,7 +66,6 @@ type world struct {
 	processes map[string]*process // by application
 	slots     [workers]*process   // that run now
 	heads     map[string]int
-	calls     map[[3]string]int // by application, operation and key
 	reads     []Read
 	notes     []Violation // what the world itself saw go wrong
 }
@@ -76,7 +75,7 @@ type world struct {
 func Run(plan Plan, tamper Tamper, moves *atomic.Int64) (Evidence, error) {
 	w := &world{
 		plan: plan, tamper: tamper, moves: moves, began: time.Now(),
-		processes: map[string]*process{}, heads: map[string]int{}, calls: map[[3]string]int{},
+		processes: map[string]*process{}, heads: map[string]int{},
 	}
 	o := plan.Engine
 	o.Latency = w.latency
@@ -126,15 +125,16 @@ func (w *world) setUp(ctx context.Context) error {
 	return errors.Join(store.EnsureTable(ctx), w.control(setupApp, setupApp).EnsureTable(ctx), view.EnsureTable(ctx))
 }
 
-func (w *world) sleepUntil(at time.Duration) { time.Sleep(time.Until(w.began.Add(at))) }
+func (w *world) sleepUntil(at time.Duration) { w.sleep(time.Until(w.began.Add(at))) }
 
-// latency is the engine's; every call of the world passes here.
+// sleep cannot be cut short: the world ends when it ends.
+func (w *world) sleep(d time.Duration) { pause(context.Background(), d) }
+
+// latency is the engine's; every call of the world passes here. Calls are told
+// apart by their time: which of two at once is the first is chance.
 func (w *world) latency(c localaws.Call) time.Duration {
 	w.moves.Add(1)
 	w.mu.Lock()
-	key := [3]string{c.App, c.Operation, c.Key}
-	w.calls[key]++
-	n := w.calls[key]
 	if c.Operation == "GetRecords" {
 		w.reads = append(w.reads, Read{Shard: c.Key, App: c.App, At: time.Now()})
 	}
@@ -143,7 +143,7 @@ func (w *world) latency(c localaws.Call) time.Duration {
 	if p != nil {
 		p.called()
 	}
-	return chance(w.plan.Seed).between(time.Millisecond, 9*time.Millisecond, "latency", c.App, c.Operation, c.Key, n)
+	return chance(w.plan.Seed).between(time.Millisecond, 9*time.Millisecond, "latency", c.App, c.Operation, c.Key, time.Now().UnixNano())
 }
 
 // dead tells the calls of processes that crashed before the service had them.
@@ -216,7 +216,7 @@ func identity(sink string) sinks.Identity {
 func (w *world) settle() (took time.Duration) {
 	what := w.unsettled()
 	for what != "" && time.Since(w.began) < w.plan.Quiet+Bound {
-		time.Sleep(500 * time.Millisecond)
+		w.sleep(500 * time.Millisecond)
 		what = w.unsettled()
 	}
 	if what != "" {
