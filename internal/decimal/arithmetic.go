@@ -3,6 +3,7 @@ package decimal
 import (
 	"cmp"
 	"math/big"
+	"strconv"
 )
 
 // Cmp returns -1, 0 or 1 as d is less than, equal to or greater than other.
@@ -30,8 +31,20 @@ func (d Decimal) Add(other Decimal) (Decimal, error) {
 	// The power of ten of the last digit that either of them has; both are
 	// whole multiples of it.
 	unit := min(d.unit(), other.unit())
+	if d.short(unit) && other.short(unit) {
+		// Below 10^18 each, so the sum fits an int64.
+		sum := d.scaledShort(unit) + other.scaledShort(unit)
+		return sumOf(sum < 0, strconv.FormatInt(max(sum, -sum), 10), unit)
+	}
+	return d.addLong(other, unit)
+}
+
+func (d Decimal) addLong(other Decimal, unit int) (Decimal, error) {
 	sum := new(big.Int).Add(d.scaled(unit), other.scaled(unit))
-	negative, digits := sum.Sign() < 0, sum.Abs(sum).String()
+	return sumOf(sum.Sign() < 0, sum.Abs(sum).String(), unit)
+}
+
+func sumOf(negative bool, digits string, unit int) (Decimal, error) {
 	return build(negative, digits, unit+len(digits)-1)
 }
 
@@ -57,6 +70,29 @@ func (d Decimal) scaled(unit int) *big.Int {
 	n.Mul(n, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(d.unit()-unit)), nil))
 	if d.negative {
 		n.Neg(n)
+	}
+	return n
+}
+
+// short reports whether the number has at most 18 digits in units of 10^unit,
+// as nearly all numbers do.
+func (d Decimal) short(unit int) bool {
+	return d.digits == "" || d.exponent-unit < 18
+}
+
+// scaledShort is scaled for a short number, without the price of a big.Int.
+func (d Decimal) scaledShort(unit int) int64 {
+	var n int64
+	for i := range len(d.digits) {
+		n = n*10 + int64(d.digits[i]-'0')
+	}
+	if n != 0 {
+		for range d.unit() - unit {
+			n *= 10
+		}
+	}
+	if d.negative {
+		return -n
 	}
 	return n
 }

@@ -68,6 +68,10 @@ func TestSumsAreExact(t *testing.T) {
 		{a: "9007199254740993", b: "1", want: "9007199254740994"},
 		{a: "1", b: "10000000000000000000000", want: "10000000000000000000001"},
 		{a: "1.5", b: "-1.5", want: "0"},
+		{a: "999999999999999999", b: "999999999999999999", want: "1999999999999999998"},
+		{a: "-999999999999999999", b: "-0.1", want: "-999999999999999999.1"},
+		{a: "9e17", b: "-0", want: "9" + strings.Repeat("0", 17)},
+		{a: "9e18", b: "9", want: "9000000000000000009"},
 		{a: "0", b: "1E-130", want: "0." + strings.Repeat("0", 129) + "1"},
 		{a: "1E125", b: "0", want: "1" + strings.Repeat("0", 125)},
 		{a: nines, b: "1", want: "1" + strings.Repeat("0", MaxDigits)},
@@ -87,7 +91,7 @@ func TestSumsAreExact(t *testing.T) {
 // often fit.
 func anyDecimal() *rapid.Generator[Decimal] {
 	return rapid.Custom(func(t *rapid.T) Decimal {
-		digits := rapid.StringMatching(`[0-9]{1,38}`).Draw(t, "digits")
+		digits := rapid.OneOf(rapid.StringMatching(`[0-9]{1,9}`), rapid.StringMatching(`[0-9]{1,38}`)).Draw(t, "digits")
 		exponent := rapid.OneOf(rapid.IntRange(-12, 12), rapid.IntRange(MinExponent, MaxExponent), rapid.Just(MaxExponent),
 			rapid.Just(MinExponent)).Draw(t, "exponent")
 		significant := strings.TrimLeft(digits, "0")
@@ -154,6 +158,26 @@ func TestOrderAndSumsAgreeWithRat(t *testing.T) {
 	})
 }
 
+// Both ways to a sum give the same one, also around the border between them.
+func TestShortSumsAreLongSums(t *testing.T) {
+	border := rapid.Custom(func(t *rapid.T) Decimal {
+		digits := rapid.StringMatching(`[1-9][0-9]{0,19}`).Draw(t, "digits")
+		d, err := build(rapid.Bool().Draw(t, "negative"), digits, rapid.IntRange(-2, 19).Draw(t, "exponent"))
+		if err != nil {
+			t.Fatalf("building %s: %v", digits, err)
+		}
+		return d
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.OneOf(border, anyDecimal()).Draw(t, "a"), rapid.OneOf(border, anyDecimal()).Draw(t, "b")
+		got, err := a.Add(b)
+		want, wantErr := a.addLong(b, min(a.unit(), b.unit()))
+		if got != want || !errors.Is(err, wantErr) {
+			t.Fatalf("%v + %v is %v, %v; the long way gives %v, %v", a, b, got, err, want, wantErr)
+		}
+	})
+}
+
 func TestSortableKeepsOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := anyDecimal().Draw(t, "a"), anyDecimal().Draw(t, "b")
@@ -192,4 +216,18 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q is %v, which reads as %v, %v", text, d, back, err)
 		}
 	})
+}
+
+func BenchmarkAdd(b *testing.B) {
+	total, errTotal := Parse("48123.75")
+	amount, errAmount := Parse("19.9")
+	if err := errors.Join(errTotal, errAmount); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := total.Add(amount); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
