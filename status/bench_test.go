@@ -2,11 +2,13 @@ package status_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"go.uber.org/goleak"
 
 	"millrace/event"
@@ -121,6 +123,21 @@ func (b *bench) put(table string, item event.Item) {
 	b.t.Helper()
 	if _, err := b.client.PutItem(b.t.Context(), &dynamodb.PutItemInput{TableName: aws.String(table), Item: awsvalue.ToItem(item)}); err != nil {
 		b.t.Fatal(err)
+	}
+}
+
+// putAll is put for many, at most 25 a call.
+func (b *bench) putAll(table string, items []event.Item) {
+	b.t.Helper()
+	for batch := range slices.Chunk(items, 25) {
+		writes := make([]types.WriteRequest, len(batch))
+		for i, item := range batch {
+			writes[i].PutRequest = &types.PutRequest{Item: awsvalue.ToItem(item)}
+		}
+		out, err := b.client.BatchWriteItem(b.t.Context(), &dynamodb.BatchWriteItemInput{RequestItems: map[string][]types.WriteRequest{table: writes}})
+		if err != nil || len(out.UnprocessedItems) > 0 {
+			b.t.Fatalf("%d unprocessed, %v", len(out.UnprocessedItems), err)
+		}
 	}
 }
 

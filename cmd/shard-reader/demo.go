@@ -80,7 +80,7 @@ func (d demoCommand) Run(c console, s stop) error {
 // an appender, a stream that changes shape, and a kill.
 func (d demoCommand) play(ctx context.Context, show *stage) (*demoResult, error) {
 	engine := localaws.New(localaws.Options{Shards: d.Shards, Seed: d.Seed, Permute: 8, KeepHistory: true})
-	defer engine.Close() //nolint:errcheck // it returns nil
+	defer engine.Close()                        //nolint:errcheck // it returns nil
 	server, err := engine.Listen("127.0.0.1:0") //nolint:contextcheck // it is closed when the demo ends
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func (r *run) finish(ctx context.Context) (*demoResult, error) {
 
 	if err := r.incidents(ctx); err != nil {
 		stopAppending()
-		_ = <-appending // the incident says why
+		<-appending //nolint:errcheck // it was stopped for the incident
 		return nil, err
 	}
 	if err := <-appending; err != nil {
