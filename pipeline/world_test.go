@@ -217,7 +217,7 @@ func eventually(t *testing.T, limit time.Duration, what string, holds func() boo
 		if time.Since(start) > limit {
 			t.Fatalf("after %v still not: %s", limit, what)
 		}
-		time.Sleep(20 * time.Millisecond)
+		<-time.After(20 * time.Millisecond)
 	}
 	return time.Since(start)
 }
@@ -225,7 +225,7 @@ func eventually(t *testing.T, limit time.Duration, what string, holds func() boo
 // during checks through some fake time that something holds.
 func during(t *testing.T, d time.Duration, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	for end := time.Now().Add(d); time.Now().Before(end); <-time.After(200 * time.Millisecond) {
 		if !holds() {
 			t.Fatalf("not any more: %s", what)
 		}
