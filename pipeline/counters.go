@@ -11,7 +11,7 @@ import (
 type counters struct {
 	records, pages, filtered, violations, unroutable atomic.Uint64
 	trimmed, shardsGone                              atomic.Uint64
-	runs, retries, fenced                            atomic.Uint64
+	runs, retries, fenced, blocked                   atomic.Uint64
 }
 
 // Stats is what a worker has done since its start.
@@ -28,6 +28,8 @@ type Stats struct {
 	GapsArrived uint64 // gaps closed by their own records
 	GapsFilled  uint64 // gaps closed from the event store
 	Resets      uint64 // targets that held less than they were known to hold
+	Blocked     uint64 // markers written
+	Followed    uint64 // records settled by reference to a marker
 	Runs        uint64 // handed to sinks
 	Retries     uint64 // calls and runs that were or will be repeated
 	Fenced      uint64 // leases lost to somebody else
@@ -46,7 +48,7 @@ func (w *Worker) Stats() Stats {
 	s := Stats{
 		Records: c.records.Load(), Pages: c.pages.Load(), Filtered: c.filtered.Load(), Violations: c.violations.Load(),
 		Unroutable: c.unroutable.Load(), Trimmed: c.trimmed.Load(), ShardsGone: c.shardsGone.Load(),
-		Runs: c.runs.Load(), Retries: c.retries.Load(), Fenced: c.fenced.Load(),
+		Runs: c.runs.Load(), Retries: c.retries.Load(), Fenced: c.fenced.Load(), Blocked: c.blocked.Load(),
 	}
 	for _, l := range w.lanes {
 		l.mu.Lock()
@@ -58,6 +60,7 @@ func (w *Worker) Stats() Stats {
 		s.GapsArrived += window.GapsArrived
 		s.GapsFilled += window.GapsFilled
 		s.Resets += window.Resets
+		s.Followed += window.Followed
 	}
 	pending := make([]int, len(w.lanes))
 	for _, shard := range w.held() {

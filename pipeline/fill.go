@@ -78,22 +78,33 @@ func (l *lane) fill(ctx context.Context, gap reorder.Gap) {
 		n++
 	}
 
+	if t, block := l.filled(ctx, gap, missed, events[:n], err); block {
+		l.block(ctx, t)
+	}
+}
+
+// filled answers a gap. The trouble is to be blocked when it says so.
+func (l *lane) filled(ctx context.Context, gap reorder.Gap, missed bool, events []event.Event, err error) (_ Trouble, block bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
 	switch {
 	case err != nil:
 		l.window.Postpone(now, gap, now.Add(l.pauseGap(ctx, gap, now, fmt.Errorf("reading versions %d to %d: %w", gap.From, gap.To, err))))
-	case n == 0 && !missed:
+	case len(events) == 0 && !missed:
 		l.trouble.note(l.sink.Name, gap.Aggregate, gap.From, now, &event.Error{Class: event.Gap, Op: "filling a gap", Err: errMissing}).Attempts = 0
 		l.window.Postpone(now, gap, now.Add(l.w.opts.Jitter.Around(l.w.opts.GapConfirm, l.w.opts.Worker+"/confirm/"+gap.Aggregate, 0)))
-	case n == 0:
+	case len(events) == 0:
 		l.window.Postpone(now, gap, now.Add(l.pauseGap(ctx, gap, now, &event.Error{Class: event.Gap, Op: fmt.Sprintf("filling a gap: version %d", gap.From), Err: errMissing})))
 	default:
 		l.trouble.end(gap.Aggregate)
-		l.window.Fill(now, gap, events[:n])
+		l.window.Fill(now, gap, events)
 	}
 	l.wakeup()
+	if t := l.trouble[gap.Aggregate]; t != nil && missed && err == nil && len(events) == 0 && ctx.Err() == nil && l.gives(t) {
+		return *t, true
+	}
+	return Trouble{}, false
 }
 
 func (l *lane) confirm(ctx context.Context, gap reorder.Gap) ([]event.Event, error) {

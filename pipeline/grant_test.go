@@ -37,3 +37,22 @@ func TestC10_StopDuringAGrant(t *testing.T) {
 		w.wholly()
 	})
 }
+
+// TestGrantWithoutAnAnswerIsTakenAgain: the answers of a grant and of its
+// repetition are lost, and the lease is the worker's without its knowing. It
+// used to wait for the expiry of its own lease.
+func TestGrantWithoutAnAnswerIsTakenAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 1})
+		w.append("a", 3)
+		w.engine.Inject(localaws.Fault{
+			Match: func(c localaws.Call) bool { return c.Operation == "UpdateItem" && strings.HasPrefix(c.Key, "L|") },
+			Do:    localaws.LoseAnswer, Times: 2,
+		})
+		r := w.start("one")
+		// Two cycles of two seconds at most, and not the ten of the lease.
+		eventually(t, 5*time.Second, "everything is applied", w.caughtUp)
+		r.end()
+		w.wholly()
+	})
+}

@@ -233,10 +233,12 @@ func (k *keeper) make(ctx context.Context, lineage source.Lineage) (made bool, e
 func (k *keeper) take(ctx context.Context, rows []checkpoint.Lease, lineage source.Lineage, take func(checkpoint.Lease) error) (waiting bool) {
 	now := time.Now()
 	view := checkpoint.View{
-		Leases:  rows,
-		Sinks:   k.w.sinkIDs,
-		Held:    map[checkpoint.LeaseKey]bool{},
-		Expired: func(l checkpoint.Lease) bool { return k.watch.Expired(now, l) },
+		Leases: rows,
+		Sinks:  k.w.sinkIDs,
+		Held:   map[checkpoint.LeaseKey]bool{},
+		// A row in this worker's name that it does not hold is a grant whose answer
+		// was lost: nobody else can be reading, and nobody need wait for its expiry.
+		Expired: func(l checkpoint.Lease) bool { return l.Owner == k.w.opts.Worker || k.watch.Expired(now, l) },
 		Ready:   func(l checkpoint.Lease) bool { return lineage.Verdict(l.Key.Shard).Ready() },
 	}
 	for _, s := range k.w.held() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"millrace/event"
@@ -28,10 +29,12 @@ type lane struct {
 	stopped  bool
 
 	ready, unseen, due, room *sync.Cond
-	idle                     int // appliers that wait for a run
+	raise                    *sync.Cond // markers are to be raised
+	idle                     int        // appliers that wait for a run
 	gaps                     []reorder.Gap
 	alarm                    *time.Timer
 	alarmAt                  time.Time
+	blocks                   atomic.Int64 // generations drawn
 }
 
 // learners and fillers are how many calls for positions and for gaps one lane
@@ -48,7 +51,9 @@ func newLane(w *Worker, index int) *lane {
 		shards:  map[reorder.Shard]*shard{},
 		trouble: troubles{},
 	}
-	l.ready, l.unseen, l.due, l.room = sync.NewCond(&l.mu), sync.NewCond(&l.mu), sync.NewCond(&l.mu), sync.NewCond(&l.mu)
+	for _, c := range []**sync.Cond{&l.ready, &l.unseen, &l.due, &l.room, &l.raise} {
+		*c = sync.NewCond(&l.mu)
+	}
 	l.alarm = time.AfterFunc(time.Hour, func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -71,6 +76,9 @@ func (l *lane) start(ctx context.Context, group *sync.WaitGroup) {
 	for range fillers {
 		group.Go(func() { l.fillGaps(ctx) })
 	}
+	for range followers {
+		group.Go(func() { l.follow(ctx) })
+	}
 }
 
 // stop lets every goroutine return after the call it is in.
@@ -79,7 +87,7 @@ func (l *lane) stop() {
 	defer l.mu.Unlock()
 	l.stopped = true
 	l.alarm.Stop()
-	for _, c := range []*sync.Cond{l.ready, l.unseen, l.due, l.room} {
+	for _, c := range []*sync.Cond{l.ready, l.unseen, l.due, l.room, l.raise} {
 		c.Broadcast()
 	}
 }
@@ -181,6 +189,9 @@ func (l *lane) wakeup() {
 	if work.Gaps {
 		l.due.Signal()
 	}
+	if work.Follow > 0 {
+		l.raise.Signal()
+	}
 	if !work.Next.IsZero() && (l.alarmAt.IsZero() || work.Next.Before(l.alarmAt)) {
 		l.alarmAt = work.Next
 		l.alarm.Reset(time.Until(work.Next))
@@ -200,7 +211,9 @@ func (l *lane) apply(ctx context.Context) {
 		call, cancel := context.WithTimeout(ctx, l.sink.Call)
 		outcomes := l.sink.Sink.Apply(call, []event.Run{run})
 		cancel()
-		l.done(ctx, run, outcomes[0])
+		if t, block := l.done(ctx, run, outcomes[0]); block {
+			l.block(ctx, t)
+		}
 	}
 }
 
@@ -218,7 +231,9 @@ func (l *lane) next() (event.Run, bool) {
 	return event.Run{}, false
 }
 
-func (l *lane) done(ctx context.Context, run event.Run, o event.Outcome) {
+// done gives a run back. The trouble is to be blocked when it says so; until
+// then its aggregate is held.
+func (l *lane) done(ctx context.Context, run event.Run, o event.Outcome) (_ Trouble, block bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -227,16 +242,24 @@ func (l *lane) done(ctx context.Context, run event.Run, o event.Outcome) {
 		o.Err = errNoAnswer
 	}
 	var retry time.Time
+	var t *Trouble
 	if o.Err != nil {
-		retry = now.Add(l.pause(ctx, now, run, o))
+		var wait time.Duration
+		wait, t = l.pause(ctx, now, run, o)
+		retry = now.Add(wait)
 	} else {
 		l.trouble.end(run.Aggregate)
 	}
 	l.settle(l.window.Done(now, run.Aggregate, o, retry))
-	if !l.window.Holds(run.Aggregate) {
+	held := l.window.Holds(run.Aggregate)
+	if !held {
 		l.trouble.end(run.Aggregate) // its shard was lost meanwhile
 	}
 	l.wakeup()
+	if t == nil || !held || !o.Known || !l.gives(t) {
+		return Trouble{}, false
+	}
+	return *t, true
 }
 
 // learn reads positions of aggregates that are seen for the first time.

@@ -64,6 +64,17 @@ type Options struct {
 	Layout  *event.Layout
 	Sinks   []Sink // at least one
 
+	// Markers keeps blocked aggregates. Without it an aggregate whose event
+	// cannot be applied is held here, and holds its shard's checkpoint, until
+	// the cause is gone.
+	Markers Markers
+	// Table is the event table's name, part of a marker's key. Required with
+	// Markers.
+	Table string
+	// Attempts is how often an event that fails for an unknown reason is tried
+	// before its aggregate is blocked. Default 5.
+	Attempts int
+
 	// Start is where a group begins that has never read this stream: at the
 	// trim horizon or at latest. Default trim horizon.
 	Start source.StartKind
@@ -129,6 +140,8 @@ func (o Options) withDefaults() (Options, error) {
 	require(o.Worker != "", "a worker id is required")
 	require(o.Stream != nil && o.Control != nil && o.Store != nil && o.Layout != nil, "stream, control, store and layout are required")
 	require(len(o.Sinks) > 0, "at least one sink is required")
+	require(o.Markers == nil || o.Table != "", "markers need the event table's name")
+	o.Attempts = orDefault(o.Attempts, 5)
 	names := map[string]bool{}
 	sinkList := make([]Sink, len(o.Sinks))
 	for i, s := range o.Sinks {

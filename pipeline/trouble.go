@@ -43,16 +43,17 @@ func (t troubles) end(aggregate string) { delete(t, aggregate) }
 // lasting reports whether trying again soon is no use.
 func (t *Trouble) lasting() bool { return t.Class != event.Transient }
 
-// pause notes a run that failed and says how long its aggregate is held. It is
-// called under the lane's lock.
-func (l *lane) pause(ctx context.Context, now time.Time, run event.Run, o event.Outcome) time.Duration {
+// pause notes a run that failed and says how long its aggregate is held. There
+// is no trouble where our own stop, or a newer sink, is the cause. It is called
+// under the lane's lock.
+func (l *lane) pause(ctx context.Context, now time.Time, run event.Run, o event.Outcome) (time.Duration, *Trouble) {
 	class := event.ClassOf(o.Err)
 	switch {
 	case ctx.Err() != nil, class == event.Stopping:
-		return time.Hour // our own stop, which is no failure: nobody will ask again
+		return time.Hour, nil // our own stop, which is no failure: nobody will ask again
 	case class == event.Superseded:
 		l.w.fail(o.Err)
-		return time.Hour
+		return time.Hour, nil
 	}
 	failed := run.After.Version + 1
 	if o.Known {
@@ -67,12 +68,13 @@ func (l *lane) pause(ctx context.Context, now time.Time, run event.Run, o event.
 		wait = l.w.opts.Jitter.Backoff(2*time.Second, time.Minute, l.w.opts.Worker+"/apply/"+run.Aggregate, t.Attempts-1)
 	}
 	l.tell(t)
-	return wait
+	return wait, t
 }
 
 // tell logs a trouble when it begins and when it goes on for long.
 func (l *lane) tell(t *Trouble) {
 	switch {
+	case l.gives(t): // block tells
 	case t.lasting() && t.Attempts == 1:
 		l.w.opts.Log.Error().Str("sink", t.Sink).Str("aggregate", t.Aggregate).Uint64("version", t.Version).
 			Stringer("class", t.Class).Err(t.Err).Msg("an event cannot be applied; its aggregate waits, others go on")

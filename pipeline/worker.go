@@ -115,7 +115,7 @@ func (w *Worker) Run(ctx, abort context.Context) error {
 // drain waits until everything that was read is settled, or until the drain's
 // time is up but for what the last writes need.
 func (w *Worker) drain(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, max(w.opts.Drain-3*w.opts.Call, 0))
+	ctx, cancel := context.WithTimeout(ctx, max(w.opts.Drain-3*w.opts.Call, w.opts.Drain/2))
 	defer cancel()
 	for _, s := range w.held() {
 		if s.await(ctx, s.drained) != nil {

@@ -1,0 +1,284 @@
+package redrive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"millrace/event"
+	"millrace/failure"
+	"millrace/internal/jitter"
+	"millrace/sinks"
+)
+
+// Markers executes writes on markers.
+type Markers interface {
+	// Apply makes one conditional write and says what came of it, with the row
+	// as it stands then.
+	Apply(ctx context.Context, key failure.Key, t failure.Transition) (failure.Verdict, failure.Marker, error)
+}
+
+// Events is the event store. Reads are strongly consistent.
+type Events interface {
+	Range(ctx context.Context, aggregate string, from, to uint64, page func([]event.Event) error) error
+}
+
+// Redriver redrives aggregates of one sink. It is safe for concurrent use with
+// different aggregates.
+type Redriver struct {
+	Markers Markers
+	Events  Events
+	Sink    sinks.Sink
+	// Job names who claims, in markers and in the audit.
+	Job string
+	// Patience is how long transient failures of one step are retried. Default
+	// 30 s.
+	Patience time.Duration
+	// RunEvents is the most events of one run. Default 1000.
+	RunEvents int
+	// Jitter draws waits and generations. Required to be unlike any other
+	// redriver's: a generation must never repeat.
+	Jitter jitter.Source
+	// Cause makes the marker's account of an error. Required.
+	Cause func(err error, e event.Event, at time.Time) failure.Cause
+}
+
+// Outcome is how one redrive ended.
+type Outcome string
+
+// The outcomes.
+const (
+	Released Outcome = "released" // live again
+	Failed   Outcome = "failed"   // blocked again, at a version that failed for good
+	Left     Outcome = "left"     // somebody else has it, or it is live already
+	Paused   Outcome = "paused"   // transient failures outlasted the patience; it can be claimed again
+)
+
+// Result tells what a redrive did.
+type Result struct {
+	Aggregate string
+	Outcome   Outcome
+	From, To  uint64 // the position at its beginning and at its end
+	Err       error  // why it failed or paused
+}
+
+// errHole is why a redrive fails whose event is not in the event store.
+var errHole = errors.New("the event store does not have it")
+
+// Redrive works on one aggregate whose marker was read. Its error is ctx's: a
+// redrive that is stopped leaves a claim that anybody may take over.
+func (r *Redriver) Redrive(ctx context.Context, marker failure.Marker) (Result, error) {
+	d := &drive{Redriver: r, key: marker.Key, aggregate: marker.Key.Aggregate}
+	result, err := d.run(ctx, marker)
+	result.Aggregate = d.aggregate
+	if ctx.Err() != nil {
+		return result, context.Cause(ctx)
+	}
+	if err != nil {
+		result.Outcome, result.Err = Paused, err
+	}
+	return result, nil
+}
+
+// drive is one redrive under way.
+type drive struct {
+	*Redriver
+	key       failure.Key
+	aggregate string
+	claim     string // the generation of our claim
+	drawn     int
+	seen      uint64 // what must be in effect before the release
+}
+
+// generation draws one that no row has ever had.
+func (d *drive) generation(held string) string {
+	d.drawn++
+	return d.Jitter.ID(d.Job+"/"+d.aggregate+"/"+held, d.drawn)
+}
+
+func (d *drive) run(ctx context.Context, marker failure.Marker) (Result, error) {
+	d.claim = d.generation(marker.Generation)
+	verdict, row, err := d.write(ctx, failure.Claim(marker.Generation, d.claim, d.Job))
+	if err != nil {
+		return Result{}, err
+	}
+	if !verdict.Succeeded() {
+		return Result{Outcome: Left}, nil
+	}
+	d.seen = row.SeenVersion
+	position, err := d.position(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{From: position, To: position}
+	for {
+		var failed *failedAt
+		if result.To, failed, err = d.apply(ctx, result.To); err != nil {
+			return result, err
+		}
+		if failed != nil {
+			return d.giveUp(ctx, result, failed)
+		}
+		verdict, row, err := d.write(ctx, failure.Release(d.claim, result.To, d.generation(d.claim)))
+		switch {
+		case err != nil:
+			return result, err
+		case verdict.Succeeded():
+			result.Outcome = Released
+			return result, nil
+		case verdict == failure.Again:
+			d.seen = row.SeenVersion // live traffic has put more on record meanwhile
+		default:
+			result.Outcome = Left
+			return result, nil
+		}
+	}
+}
+
+// failedAt is an event that cannot be applied.
+type failedAt struct {
+	event event.Event // at least its version
+	err   error
+}
+
+// apply applies everything on record above a position and returns how far it
+// came.
+func (d *drive) apply(ctx context.Context, position uint64) (uint64, *failedAt, error) {
+	for position < d.seen {
+		events, err := d.read(ctx, position+1)
+		if err != nil {
+			return position, nil, err
+		}
+		if len(events) == 0 {
+			missing := event.Event{Aggregate: d.aggregate, Version: position + 1}
+			return position, &failedAt{missing, &event.Error{Class: event.Gap, Op: fmt.Sprintf("redriving version %d", position+1), Err: errHole}}, nil
+		}
+		var failed *failedAt
+		if position, failed, err = d.applyRun(ctx, event.Run{Aggregate: d.aggregate, After: event.Position{Version: position}, Events: events}); err != nil || failed != nil {
+			return position, failed, err
+		}
+	}
+	return position, nil, nil
+}
+
+// applyRun hands one run to the sink until it is in effect, has failed for
+// good, or patience is over.
+func (d *drive) applyRun(ctx context.Context, run event.Run) (uint64, *failedAt, error) {
+	deadline := time.Now().Add(orElse(d.Patience, 30*time.Second))
+	for try := 0; ; try++ {
+		o := d.Sink.Apply(ctx, []event.Run{run})[0]
+		switch {
+		case !o.Known:
+			position, err := d.position(ctx)
+			if err != nil {
+				return run.After.Version, nil, err
+			}
+			return position, nil, nil // whatever it is, the next run starts there
+		case o.Err == nil:
+			return o.Position.Version, nil, nil
+		}
+		switch event.ClassOf(o.Err) {
+		case event.Transient, event.Batch:
+			if !time.Now().Before(deadline) {
+				return o.Position.Version, nil, o.Err
+			}
+		case event.Stopping, event.Fenced, event.Superseded:
+			return o.Position.Version, nil, o.Err
+		default:
+			at := o.Position.Version + 1
+			failed := &failedAt{event.Event{Aggregate: d.aggregate, Version: at}, o.Err}
+			if i := at - run.After.Version - 1; at > run.After.Version && i < uint64(len(run.Events)) {
+				failed.event = run.Events[i]
+			}
+			return o.Position.Version, failed, nil
+		}
+		if o.Position.Version != run.After.Version {
+			return o.Position.Version, nil, nil // part of it is in effect: go on from there
+		}
+		if err := jitter.Sleep(ctx, d.Jitter.Backoff(50*time.Millisecond, 5*time.Second, d.Job+"/apply/"+d.aggregate, try)); err != nil {
+			return o.Position.Version, nil, err
+		}
+	}
+}
+
+// giveUp blocks the aggregate again, where it failed.
+func (d *drive) giveUp(ctx context.Context, result Result, failed *failedAt) (Result, error) {
+	cause := d.Cause(failed.err, failed.event, time.Now())
+	for {
+		verdict, row, err := d.write(ctx, failure.BackToBlocked(d.claim, failed.event.Version, d.seen, d.generation(d.claim), cause))
+		switch {
+		case err != nil:
+			return result, err
+		case verdict.Succeeded():
+			result.Outcome, result.Err = Failed, failed.err
+			return result, nil
+		case verdict == failure.Again:
+			d.seen = row.SeenVersion
+		default:
+			result.Outcome = Left
+			return result, nil
+		}
+	}
+}
+
+// read reads what stands from a version on, without a hole, up to one run.
+func (d *drive) read(ctx context.Context, from uint64) ([]event.Event, error) {
+	limit := orElse(d.RunEvents, 1000)
+	var events []event.Event
+	err := d.patiently(ctx, "read", func() error {
+		events = events[:0]
+		return d.Events.Range(ctx, d.aggregate, from, min(d.seen, from+uint64(limit)-1), func(page []event.Event) error {
+			events = append(events, page...)
+			return nil
+		})
+	})
+	n := 0
+	for n < len(events) && events[n].Version == from+uint64(n) {
+		n++
+	}
+	return events[:n], err
+}
+
+func (d *drive) position(ctx context.Context) (uint64, error) {
+	var at uint64
+	err := d.patiently(ctx, "position", func() error {
+		positions, err := d.Sink.Positions(ctx, []string{d.aggregate})
+		if err == nil {
+			at = positions[0].Version
+		}
+		return err
+	})
+	return at, err
+}
+
+// write makes one write on the marker. Without an answer the very same write is
+// made again: its generation tells whether the first one landed.
+func (d *drive) write(ctx context.Context, t failure.Transition) (verdict failure.Verdict, row failure.Marker, err error) {
+	err = d.patiently(ctx, string(t.Name), func() error {
+		verdict, row, err = d.Markers.Apply(ctx, d.key, t)
+		return err
+	})
+	return verdict, row, err
+}
+
+// patiently repeats a call while its failures are transient.
+func (d *drive) patiently(ctx context.Context, name string, call func() error) error {
+	deadline := time.Now().Add(orElse(d.Patience, 30*time.Second))
+	for try := 0; ; try++ {
+		err := call()
+		if err == nil || event.ClassOf(err) != event.Transient || !time.Now().Before(deadline) {
+			return err
+		}
+		if err := jitter.Sleep(ctx, d.Jitter.Backoff(50*time.Millisecond, 5*time.Second, d.Job+"/"+name+"/"+d.aggregate, try)); err != nil {
+			return err
+		}
+	}
+}
+
+func orElse[T int | time.Duration](v, standard T) T {
+	if v <= 0 {
+		return standard
+	}
+	return v
+}

@@ -1,0 +1,171 @@
+package pipeline
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"millrace/event"
+	"millrace/failure"
+	"millrace/reorder"
+)
+
+// Markers keeps the markers of blocked aggregates.
+type Markers interface {
+	// Apply makes one conditional write and says what came of it, with the row
+	// as it stands then.
+	Apply(ctx context.Context, key failure.Key, t failure.Transition) (failure.Verdict, failure.Marker, error)
+}
+
+// followers is how many markers one lane raises at a time.
+const followers = 4
+
+// gives reports whether an aggregate in trouble is to be blocked. Without
+// markers, and while the trouble may pass by itself, it is held instead.
+func (l *lane) gives(t *Trouble) bool {
+	if l.w.opts.Markers == nil {
+		return false
+	}
+	switch t.Class {
+	case event.Permanent, event.Gap:
+		return true
+	case event.Unknown, event.Batch:
+		return t.Attempts >= l.w.opts.Attempts
+	default:
+		return false
+	}
+}
+
+func (l *lane) markerOf(aggregate string) failure.Key {
+	return failure.Key{
+		Group: l.w.opts.Group, Table: l.w.opts.Table, Sink: l.sink.Name, SinkVersion: l.sink.Version, Aggregate: aggregate,
+	}
+}
+
+// block puts an aggregate on record as blocked at the version that failed,
+// which settles it; what follows is settled by reference. The versions below
+// were answered as applied.
+func (l *lane) block(ctx context.Context, t Trouble) {
+	key := l.markerOf(t.Aggregate)
+	cause := causeOf(t, time.Now())
+	generation := l.generation(t.Aggregate)
+	for try := 0; ; try++ {
+		call, cancel := context.WithTimeout(ctx, l.w.opts.Call)
+		// The same generation after a lost answer, so that our own marker is known.
+		verdict, row, err := l.w.opts.Markers.Apply(call, key, failure.Block(t.Version, generation, cause))
+		cancel()
+		switch {
+		case err == nil && verdict.Succeeded():
+			l.w.counters.blocked.Add(1)
+			l.w.opts.Log.Error().Str("sink", l.sink.Name).Str("aggregate", t.Aggregate).Uint64("version", t.Version).
+				Stringer("class", t.Class).Err(t.Err).Msg("an event cannot be applied; its aggregate is blocked, others go on")
+			l.blocked(t.Aggregate, t.Version)
+			return
+		case err == nil && verdict == failure.FollowInstead:
+			l.blocked(t.Aggregate, row.SeenVersion)
+			return
+		case err == nil:
+			// Somebody blocked and released it in between: the marker can be
+			// written now, or the event applied by whoever fixed it.
+			l.w.counters.retries.Add(1)
+			l.retry(t.Aggregate)
+			return
+		}
+		if !l.w.again(ctx, "block/"+l.sink.Name+"/"+t.Aggregate, try, err) {
+			return
+		}
+	}
+}
+
+// generation draws one that no row has ever had: the worker's id is unlike
+// every other, earlier runs included.
+func (l *lane) generation(aggregate string) string {
+	n := l.blocks.Add(1)
+	return l.w.opts.Jitter.ID(l.w.opts.Worker+"/"+l.sink.Name+"/"+aggregate, int(n))
+}
+
+func (l *lane) blocked(aggregate string, seen uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.trouble.end(aggregate)
+	l.settle(l.window.Block(aggregate, seen))
+	l.wakeup()
+}
+
+// retry ends an aggregate's hold.
+func (l *lane) retry(aggregate string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.settle(l.window.Block(aggregate, 0))
+	l.window.Unblock(aggregate)
+	l.wakeup()
+}
+
+// follow puts the records of blocked aggregates on the record of their
+// markers.
+func (l *lane) follow(ctx context.Context) {
+	for {
+		f, ok := l.nextFollow()
+		if !ok {
+			return
+		}
+		for try := 0; ; try++ {
+			call, cancel := context.WithTimeout(ctx, l.w.opts.Call)
+			verdict, row, err := l.w.opts.Markers.Apply(call, l.markerOf(f.Aggregate), failure.Follow(f.UpTo))
+			cancel()
+			if err == nil {
+				l.followed(f, verdict, row)
+				break
+			}
+			if !l.w.again(ctx, "follow/"+l.sink.Name+"/"+f.Aggregate, try, err) {
+				return
+			}
+		}
+	}
+}
+
+func (l *lane) nextFollow() (reorder.Follow, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for !l.stopped {
+		if follows := l.window.Follows(1); len(follows) > 0 {
+			return follows[0], true
+		}
+		l.raise.Wait()
+	}
+	return reorder.Follow{}, false
+}
+
+func (l *lane) followed(f reorder.Follow, verdict failure.Verdict, row failure.Marker) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	seen := uint64(0) // the marker is live: forget what was believed
+	if verdict.Succeeded() {
+		seen = max(f.UpTo, row.SeenVersion)
+	}
+	l.settle(l.window.Followed(time.Now(), f, seen))
+	l.wakeup()
+}
+
+// causeOf is a marker's account of a trouble.
+func causeOf(t Trouble, now time.Time) failure.Cause {
+	return failure.Cause{
+		Class: t.Class.String(), Type: fmt.Sprintf("%T", root(t.Err)), Text: t.Err.Error(),
+		Attempts: t.Attempts, First: t.Since, Last: now,
+	}
+}
+
+// root is the error below our own wrapping.
+func root(err error) error {
+	for {
+		wrapper, ok := err.(interface{ Unwrap() error })
+		if !ok {
+			return err
+		}
+		inner := wrapper.Unwrap()
+		if inner == nil {
+			return err
+		}
+		err = inner
+	}
+}

@@ -1,0 +1,247 @@
+package pipeline_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"millrace/event"
+	"millrace/failure"
+	"millrace/failure/redrive"
+	"millrace/internal/jitter"
+	"millrace/internal/localaws"
+	"millrace/pipeline"
+)
+
+// markerTable keeps markers in memory, by the very transitions that a control
+// table executes.
+type markerTable struct {
+	mu     sync.Mutex
+	rows   map[failure.Key]event.Item
+	writes map[failure.Name]int // that took effect
+	down   error                // of every call, while set
+	lose   int                  // how many answers to lose after the effect
+}
+
+func newMarkerTable() *markerTable {
+	return &markerTable{rows: map[failure.Key]event.Item{}, writes: map[failure.Name]int{}}
+}
+
+func (m *markerTable) Apply(_ context.Context, key failure.Key, t failure.Transition) (failure.Verdict, failure.Marker, error) {
+	time.Sleep(5 * time.Millisecond)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.down != nil {
+		return 0, failure.Marker{}, m.down
+	}
+	row, ok := t.Apply(m.rows[key])
+	verdict := failure.Applied
+	if ok {
+		m.rows[key] = row
+		m.writes[t.Name]++
+	} else {
+		verdict = failure.Judge(t, row)
+	}
+	marker, err := failure.ParseMarker(key, row)
+	if m.lose > 0 {
+		m.lose--
+		return 0, failure.Marker{}, &event.Error{Class: event.Transient, Op: "writing a marker: the answer was lost"}
+	}
+	return verdict, marker, err
+}
+
+func (m *markerTable) marker(t *testing.T, aggregate string) failure.Marker {
+	t.Helper()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := failure.Key{Group: "g", Table: eventsTable, Sink: "view", SinkVersion: 1, Aggregate: aggregate}
+	marker, err := failure.ParseMarker(key, m.rows[key])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return marker
+}
+
+func (m *markerTable) count(name failure.Name) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.writes[name]
+}
+
+func withMarkers(m *markerTable) func(*pipeline.Options) {
+	return func(o *pipeline.Options) { o.Markers, o.Table = m, eventsTable }
+}
+
+// redriver works on the world's target, as a job of another process does.
+func (w *world) redriver(m *markerTable, job string) *redrive.Redriver {
+	return &redrive.Redriver{
+		Markers: m, Events: w.eventStore(job), Sink: w.target.Open(identity("view")), Job: job,
+		Jitter: jitter.Source{Seed: 77},
+		Cause: func(err error, _ event.Event, at time.Time) failure.Cause {
+			return failure.Cause{Class: event.ClassOf(err).String(), Type: fmt.Sprintf("%T", err), Text: err.Error(), First: at, Last: at}
+		},
+	}
+}
+
+// TestC8_PoisonLeavesTheWay: one version of a hot aggregate cannot be applied.
+// Its followers cost no payload and one write of the marker a page, every other
+// aggregate goes on, and the checkpoints pass it all.
+func TestC8_PoisonLeavesTheWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 2})
+		markers := newMarkerTable()
+		w.faults.refuse("hot", 3)
+		w.append("hot", 5)
+		r := w.start("one", withMarkers(markers))
+		eventually(t, 10*time.Second, "the aggregate is blocked", func() bool { return markers.marker(t, "hot").NotLive() })
+		pages := r.Stats().Pages
+		w.bulk("hot", 3000)
+		w.append("calm", 20)
+		eventually(t, 30*time.Second, "the healthy aggregate is applied", func() bool { return w.has("view", "calm", 20) })
+		eventually(t, 30*time.Second, "the followers are on record", func() bool { return markers.marker(t, "hot").SeenVersion == 3005 })
+		if got := markers.marker(t, "hot"); got.BlockedVersion != 3 || got.State != failure.Blocked || got.Cause.Class != "permanent" {
+			t.Errorf("the marker is %+v", got)
+		}
+		if follows, read := markers.count(failure.FollowName), int(r.Stats().Pages-pages); follows > read {
+			t.Errorf("%d writes of the marker for %d pages", follows, read)
+		}
+		eventually(t, time.Second, "everything is settled", func() bool { return r.Stats().Pending == 0 })
+		if s := r.Stats(); s.Bytes != 0 || s.Entries != 0 || s.Blocked != 1 || s.Followed != 3003 || len(r.Troubles()) != 0 {
+			t.Errorf("stats are %+v, troubles %v", s, r.Troubles())
+		}
+		r.end()
+		w.applied("view", "hot", 2)
+	})
+}
+
+// TestC9_RedriveBesideLiveTraffic: after the fix a job applies what the marker
+// has on record, in order, and releases it, while the aggregate goes on.
+func TestC9_RedriveBesideLiveTraffic(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 2})
+		markers := newMarkerTable()
+		w.faults.refuse("hot", 3)
+		w.append("hot", 40)
+		r := w.start("one", withMarkers(markers))
+		eventually(t, 10*time.Second, "the followers are on record", func() bool { return markers.marker(t, "hot").SeenVersion == 40 })
+
+		// Not fixed yet: the job fails where the worker did, with a new block.
+		before := markers.marker(t, "hot")
+		result, err := w.redriver(markers, "job-1").Redrive(t.Context(), before)
+		if err != nil || result.Outcome != redrive.Failed || result.To != 2 {
+			t.Fatalf("without a fix the redrive ended %+v, %v", result, err)
+		}
+		if after := markers.marker(t, "hot"); after.BlockedVersion != 3 || after.SeenVersion != 40 || after.BlockID == before.BlockID {
+			t.Fatalf("after a failed redrive the marker is %+v", after)
+		}
+
+		w.faults.heal()
+		done := make(chan redrive.Result, 1)
+		go func() {
+			result, _ := w.redriver(markers, "job-2").Redrive(context.Background(), markers.marker(t, "hot"))
+			done <- result
+		}()
+		w.append("hot", 20)
+		if result := <-done; result.Outcome != redrive.Released || result.From != 2 || result.To < 40 {
+			t.Fatalf("the redrive ended %+v", result)
+		}
+		w.append("hot", 20)
+		eventually(t, 20*time.Second, "everything is in effect", func() bool { return w.has("view", "hot", 80) })
+		r.end()
+		w.wholly()
+		if got := markers.marker(t, "hot"); got.NotLive() {
+			t.Errorf("the marker is %+v", got)
+		}
+	})
+}
+
+// TestH2_StaleBeliefLosesNoFollower: a second worker that does not know of the
+// block fails at the same version, becomes a follower, and settles nothing
+// that is not on record.
+func TestH2_StaleBeliefLosesNoFollower(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 1})
+		markers := newMarkerTable()
+		w.faults.refuse("a", 2)
+		w.append("a", 3)
+		first := w.start("one", withMarkers(markers))
+		eventually(t, 10*time.Second, "the block and its follower are on record", func() bool { return markers.marker(t, "a").SeenVersion == 3 })
+		first.crash()
+		w.append("a", 2)
+		second := w.start("two", withMarkers(markers))
+		eventually(t, 30*time.Second, "the successor's records are on record too", func() bool { return markers.marker(t, "a").SeenVersion == 5 })
+		if n := markers.count(failure.BlockName); n != 1 {
+			t.Errorf("the aggregate was blocked %d times", n)
+		}
+		w.faults.heal()
+		result, err := w.redriver(markers, "job").Redrive(t.Context(), markers.marker(t, "a"))
+		if err != nil || result.Outcome != redrive.Released || result.To != 5 {
+			t.Fatalf("the redrive ended %+v, %v", result, err)
+		}
+		second.end()
+		w.applied("view", "a", 5)
+	})
+}
+
+// TestBlockWithoutAnAnswer: the answer to the marker's write is lost, and the
+// control table is down for a while after that. The aggregate waits, nothing
+// else does, and the marker is written once.
+func TestBlockWithoutAnAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 1})
+		markers := newMarkerTable()
+		markers.lose = 1
+		w.faults.refuse("a", 1)
+		w.append("a", 2)
+		w.append("b", 5)
+		r := w.start("one", withMarkers(markers))
+		eventually(t, 10*time.Second, "the other aggregate is applied", func() bool { return w.has("view", "b", 5) })
+		eventually(t, 10*time.Second, "the marker stands", func() bool { return markers.marker(t, "a").SeenVersion == 2 })
+		markers.mu.Lock()
+		markers.down = &event.Error{Class: event.Transient, Op: "writing a marker: throttled"}
+		markers.mu.Unlock()
+		w.append("a", 1)
+		w.append("b", 5)
+		eventually(t, 10*time.Second, "the other aggregate goes on", func() bool { return w.has("view", "b", 10) })
+		if s := r.Stats(); s.Pending == 0 {
+			t.Error("a follower was settled without a record of it")
+		}
+		markers.mu.Lock()
+		markers.down = nil
+		markers.mu.Unlock()
+		eventually(t, 10*time.Second, "the follower is on record", func() bool { return markers.marker(t, "a").SeenVersion == 3 })
+		if n := markers.count(failure.BlockName); n != 1 {
+			t.Errorf("the aggregate was blocked %d times", n)
+		}
+		r.end()
+	})
+}
+
+// TestH17_GapIsBlocked: a version that is not in the event store, though later
+// ones are, blocks its aggregate with class gap instead of holding the shard.
+func TestH17_GapIsBlocked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 1})
+		markers := newMarkerTable()
+		w.write("a", 0, happened())
+		w.write("a", 2, happened()) // version 3 without 2
+		w.append("b", 3)
+		r := w.start("one", withMarkers(markers))
+		eventually(t, 30*time.Second, "the hole is blocked", func() bool { return markers.marker(t, "a").Cause.Class == "gap" })
+		eventually(t, 10*time.Second, "what lies behind it is on record", func() bool { return markers.marker(t, "a").SeenVersion == 3 })
+		if got := markers.marker(t, "a"); got.BlockedVersion != 2 {
+			t.Errorf("the marker is %+v", got)
+		}
+		eventually(t, 5*time.Second, "nothing is held", func() bool { return r.Stats().Pending == 0 })
+		w.write("a", 1, happened()) // it comes late, and a redrive applies it all
+		result, err := w.redriver(markers, "job").Redrive(t.Context(), markers.marker(t, "a"))
+		if err != nil || result.Outcome != redrive.Released || result.To != 3 {
+			t.Fatalf("the redrive ended %+v, %v", result, err)
+		}
+		r.end()
+		w.applied("view", "a", 3)
+	})
+}
