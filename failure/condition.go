@@ -108,3 +108,9 @@ func asVersion(v event.Value) (uint64, bool) {
 	version, err := strconv.ParseUint(string(n), 10, 64)
 	return version, err == nil
 }
+
+// VersionValue is a version as a row holds it.
+func VersionValue(version uint64) event.Value { return number(version) }
+
+// AsVersion reads a version that a row holds.
+func AsVersion(v event.Value) (uint64, bool) { return asVersion(v) }
