@@ -14,7 +14,7 @@ import (
 // none can overtake another: renewals that carry the checkpoint, and one last
 // write that says how it ended.
 func (s *shard) keepLease(ctx context.Context) {
-	defer s.end()
+	defer s.end() //nolint:contextcheck // the end of ctx is what it cleans up after
 	renew := s.w.opts.Jitter.Around(s.w.opts.Renew, s.timer("renew"), 0)
 	for n := 1; ; n++ {
 		s.waitForWork(ctx, renew)

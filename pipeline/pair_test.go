@@ -125,6 +125,7 @@ func (p *pair) checkpoint(t *rapid.T, s *pairShard) int {
 				return i + 1
 			}
 		}
+	default: // fails below
 	}
 	t.Fatalf("checkpoint %v is no record's", at)
 	return 0

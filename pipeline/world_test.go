@@ -170,7 +170,7 @@ func (r *running) crash() {
 	r.engine.Client(r.app).Cut()
 	r.kill()
 	r.stop()
-	<-r.done
+	_ = <-r.done // a crash has no outcome
 }
 
 func happened() eventstore.NewEvent {

@@ -86,6 +86,7 @@ func benchNames(n int) []string {
 }
 
 func benchmarkWindow(b *testing.B, open func() stream) {
+	b.Helper()
 	s := open()
 	w := New(Options{})
 	now := time.Unix(1000, 0)
