@@ -170,7 +170,8 @@ func (r *running) crash() {
 	r.engine.Client(r.app).Cut()
 	r.kill()
 	r.stop()
-	_ = <-r.done // a crash has no outcome
+	for range r.done { // a crash has no outcome; it ends when the worker has
+	}
 }
 
 func happened() eventstore.NewEvent {
