@@ -7,7 +7,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"millrace/event"
 	"millrace/internal/jitter"
 	"millrace/projection"
 	"millrace/sinks"
@@ -42,10 +41,6 @@ type Options struct {
 	Cache int
 	// Parallel is how many items one call of Apply writes at a time. Default 64.
 	Parallel int
-	// OnReset is called when the target holds less than the pipeline was told
-	// it had: somebody removed the item or moved it back. It is called in the
-	// goroutine of Apply, concurrently, and must be quick. Default: nothing.
-	OnReset func(aggregate string, expected, found event.Position)
 	// Now is the clock of Stamp. Default time.Now.
 	Now func() time.Time
 	// Jitter draws EnsureTable's waits.
@@ -68,9 +63,6 @@ func New(o Options) (*Sink, error) {
 	}
 	if o.Parallel <= 0 {
 		o.Parallel = defaultParallel
-	}
-	if o.OnReset == nil {
-		o.OnReset = func(string, event.Position, event.Position) {}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

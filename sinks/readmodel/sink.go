@@ -76,8 +76,7 @@ func (s *Sink) apply(ctx context.Context, run event.Run, base held) event.Outcom
 	for base.position < last {
 		if base.position < run.After.Version {
 			s.cache.forget(run.Aggregate)
-			s.options.OnReset(run.Aggregate, run.After, event.Position{Version: base.position})
-			return stands(base, nil)
+			return stands(base, nil) // whoever made the run sees that the target fell back
 		}
 		rest := run.Events[base.position-run.After.Version:]
 		next, refused := s.fold(base, rest[:min(most, len(rest))])
