@@ -75,10 +75,10 @@ func (c *Cursor) Ended() bool { return c.at.Kind == ShardEnd }
 // that ends it may carry records. Reading on after the end returns empty pages.
 //
 // An iterator that has expired since the last Read is replaced, once, from the
-// place after the last record. The error is a *Trimmed when records may be lost, and the next Read goes on at
-// the trim horizon. ErrShardGone is final: what was not read will never be, and
-// every further Read returns it. After any other error the same Read can be
-// tried again.
+// place after the last record. The error is a *Trimmed when records may be
+// lost, and the next Read goes on at the trim horizon. ErrShardGone is final:
+// what was not read will never be, and every further Read returns it. After any
+// other error the same Read can be tried again.
 func (c *Cursor) Read(ctx context.Context, limit int) (Page, error) {
 	if c.Ended() {
 		return Page{}, nil
