@@ -1,6 +1,6 @@
-# Needs Go, git and a POSIX shell; no recipe but lint, interop and ci calls
-# anything else, so that a bare machine gets far. Kept to what GNU make 3.81
-# and BSD userlands understand.
+# Needs Go, git and a POSIX shell; no recipe but interop, which runs moto where
+# it is installed, calls anything else. Kept to what GNU make 3.81 and BSD
+# userlands understand.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
@@ -12,7 +12,7 @@ VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 # -trimpath and no VCS stamp: the same sources give the same bytes in any folder.
 GOBUILD = go build -buildvcs=false -trimpath -ldflags "-X main.version=$(VERSION)"
 
-# Extra arguments for demo and bench: make demo ARGS="--hot 0.9 --poison 3"
+# Extra arguments for demo and bench: make demo ARGS="--hot 0.9 --seed 7"
 ARGS =
 
 # How many seeds make sim runs.
