@@ -57,10 +57,7 @@ func TestDecoderAgrees(t *testing.T) {
 	})
 }
 
-func agree(t interface {
-	Helper()
-	Fatalf(format string, args ...any)
-}, data []byte) {
+func agree(t rapid.TB, data []byte) {
 	t.Helper()
 	var got Item
 	gotErr := got.UnmarshalJSON(data)
