@@ -1,0 +1,167 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"millrace/event"
+	"millrace/failure"
+)
+
+// Outbox is the control table's side.
+type Outbox interface {
+	// Promises lists the letters that are still to be sent.
+	Promises(ctx context.Context) ([]failure.Promise, error)
+	Get(ctx context.Context, key failure.Key) (failure.Marker, error)
+	Apply(ctx context.Context, key failure.Key, t failure.Transition) (failure.Verdict, failure.Marker, error)
+	// Kept deletes an outbox row, unless a newer block has replaced it.
+	Kept(ctx context.Context, p failure.Promise) error
+}
+
+// Events is the event store. Reads are strongly consistent.
+type Events interface {
+	Range(ctx context.Context, aggregate string, from, to uint64, page func([]event.Event) error) error
+}
+
+// Queue is the on-failure queue.
+type Queue interface {
+	// Send answers each letter: nil once the queue has accepted it.
+	Send(ctx context.Context, letters []failure.Letter) []error
+}
+
+// Notifier sends the letters of one sink. It is safe for concurrent use, and
+// several may work on one outbox: a letter may then be sent twice, under one id.
+type Notifier struct {
+	Outbox Outbox
+	Events Events
+	Queue  Queue
+	Build  string
+	// InlineLimit is the most bytes of a record that a letter carries. Default
+	// 200 KB.
+	InlineLimit int
+}
+
+// Unsent is what a round left over.
+type Unsent struct {
+	Letters int
+	Oldest  time.Time // when the oldest of their events failed first; zero: none
+	Err     error     // why, of one of them
+}
+
+// defaultInline leaves room in a message of 1 MiB for the base64 of binary
+// attributes and for everything around the record.
+const defaultInline = 200 << 10
+
+// round is how many letters are built at a time, so that memory stays bounded
+// whatever the outbox holds.
+const round = 10
+
+// Send makes one pass over the outbox. Its error means that the outbox could
+// not be read; letters that could not be sent are in the answer.
+func (n *Notifier) Send(ctx context.Context) (sent int, unsent Unsent, err error) {
+	promises, err := n.Outbox.Promises(ctx)
+	if err != nil {
+		return 0, Unsent{}, fmt.Errorf("reading the outbox: %w", err)
+	}
+	for len(promises) > 0 {
+		some := promises[:min(round, len(promises))]
+		promises = promises[len(some):]
+		accepted, left := n.some(ctx, some)
+		sent += accepted
+		unsent.add(left)
+		if ctx.Err() != nil {
+			unsent.Letters += len(promises)
+			return sent, unsent, nil
+		}
+	}
+	return sent, unsent, nil
+}
+
+func (u *Unsent) add(other Unsent) {
+	u.Letters += other.Letters
+	if !other.Oldest.IsZero() && (u.Oldest.IsZero() || other.Oldest.Before(u.Oldest)) {
+		u.Oldest = other.Oldest
+	}
+	if u.Err == nil {
+		u.Err = other.Err
+	}
+}
+
+// some sends the letters of a few promises.
+func (n *Notifier) some(ctx context.Context, promises []failure.Promise) (sent int, unsent Unsent) {
+	var letters []failure.Letter
+	var kept []failure.Promise
+	for _, p := range promises {
+		marker, err := n.Outbox.Get(ctx, p.Key)
+		if err != nil {
+			unsent.add(Unsent{Letters: 1, Err: err})
+			continue
+		}
+		if marker.State != failure.Blocked || marker.BlockID != p.BlockID || marker.Notified == p.BlockID {
+			// Released, claimed, blocked anew, or told already by somebody who was
+			// killed before the row was deleted.
+			if marker.State != failure.Redriving {
+				unsent.add(n.forget(ctx, p))
+			}
+			continue
+		}
+		letter, err := n.letter(ctx, marker)
+		if err != nil {
+			unsent.add(Unsent{Letters: 1, Oldest: marker.Cause.First, Err: err})
+			continue
+		}
+		letters, kept = append(letters, letter), append(kept, p)
+	}
+	if len(letters) == 0 {
+		return 0, unsent
+	}
+	for i, err := range n.Queue.Send(ctx, letters) {
+		if err != nil {
+			unsent.add(Unsent{Letters: 1, Oldest: letters[i].FirstFailed, Err: err})
+			continue
+		}
+		sent++
+		if _, _, err := n.Outbox.Apply(ctx, kept[i].Key, failure.Notified(kept[i].BlockID)); err == nil {
+			unsent.add(n.forget(ctx, kept[i]))
+		}
+		// Without an answer the row stays, and the letter is sent again.
+	}
+	return sent, unsent
+}
+
+// forget deletes a row that has nothing left to tell; what fails here is tried
+// again with the next pass and holds no letter up.
+func (n *Notifier) forget(ctx context.Context, p failure.Promise) Unsent {
+	if err := n.Outbox.Kept(ctx, p); err != nil && event.ClassOf(err) != event.Transient && event.ClassOf(err) != event.Stopping {
+		return Unsent{Err: err}
+	}
+	return Unsent{}
+}
+
+var errOne = errors.New("one event is enough")
+
+// letter builds a letter of the marker and of what the event store holds now.
+func (n *Notifier) letter(ctx context.Context, m failure.Marker) (failure.Letter, error) {
+	var item event.Item
+	var eventType string
+	err := n.Events.Range(ctx, m.Key.Aggregate, m.BlockedVersion, m.BlockedVersion, func(page []event.Event) error {
+		var err error
+		if item, err = page[0].Image.Item(); err != nil {
+			return err
+		}
+		if eventType, err = page[0].Type(); err != nil {
+			eventType = "" // it may be the very thing that failed
+		}
+		return errOne
+	})
+	if err != nil && !errors.Is(err, errOne) {
+		return failure.Letter{}, fmt.Errorf("reading the event of a letter: %w", err)
+	}
+	limit := n.InlineLimit
+	if limit <= 0 {
+		limit = defaultInline
+	}
+	return failure.NewLetter(m, item, eventType, n.Build, limit), nil
+}
