@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"millrace/event"
@@ -47,7 +46,7 @@ func (l *lane) markerOf(aggregate string) failure.Key {
 // were answered as applied.
 func (l *lane) block(ctx context.Context, t Trouble) {
 	key := l.markerOf(t.Aggregate)
-	cause := causeOf(t, time.Now())
+	cause := failure.CauseOf(t.Err, l.sink.Name, t.EventType, t.Attempts, t.Since, time.Now())
 	generation := l.generation(t.Aggregate)
 	for try := 0; ; try++ {
 		call, cancel := context.WithTimeout(ctx, l.w.opts.Call)
@@ -145,27 +144,4 @@ func (l *lane) followed(f reorder.Follow, verdict failure.Verdict, row failure.M
 	}
 	l.settle(l.window.Followed(time.Now(), f, seen))
 	l.wakeup()
-}
-
-// causeOf is a marker's account of a trouble.
-func causeOf(t Trouble, now time.Time) failure.Cause {
-	return failure.Cause{
-		Class: t.Class.String(), Type: fmt.Sprintf("%T", root(t.Err)), Text: t.Err.Error(),
-		Attempts: t.Attempts, First: t.Since, Last: now,
-	}
-}
-
-// root is the error below our own wrapping.
-func root(err error) error {
-	for {
-		wrapper, ok := err.(interface{ Unwrap() error })
-		if !ok {
-			return err
-		}
-		inner := wrapper.Unwrap()
-		if inner == nil {
-			return err
-		}
-		err = inner
-	}
 }

@@ -20,6 +20,7 @@ type Trouble struct {
 	Sink      string
 	Aggregate string
 	Version   uint64 // the first that is not in effect
+	EventType string // of that event; empty where it could not be read
 	Class     event.Class
 	Since     time.Time
 	Attempts  int
@@ -60,6 +61,11 @@ func (l *lane) pause(ctx context.Context, now time.Time, run event.Run, o event.
 		failed = o.Position.Version + 1
 	}
 	t := l.trouble.note(l.sink.Name, run.Aggregate, failed, now, o.Err)
+	if i := failed - run.After.Version - 1; failed > run.After.Version && i < uint64(len(run.Events)) {
+		if name, err := run.Events[i].Type(); err == nil {
+			t.EventType = name
+		}
+	}
 	l.w.counters.retries.Add(1)
 	wait := l.w.opts.Jitter.Backoff(50*time.Millisecond, 5*time.Second, l.w.opts.Worker+"/apply/"+run.Aggregate, t.Attempts-1)
 	if t.lasting() {

@@ -28,6 +28,9 @@ func (p *Panic) Error() string {
 	return fmt.Sprintf("panic: %v, in %s", p.Value, p.Frames[0])
 }
 
+// Places are the frames, for those who tell failures apart by their place.
+func (p *Panic) Places() []string { return p.Frames }
+
 // catch makes an error of a panic. It must be deferred itself: only then does
 // recover see the panic.
 func catch(err *error) {
