@@ -17,6 +17,7 @@ const (
 	OrderPaid      = "OrderPaid"      //
 	OrderShipped   = "OrderShipped"   //
 	OrderCancelled = "OrderCancelled" //
+	GiftWrapped    = "GiftWrapped"    // amount (number); see BeforeGifts
 )
 
 // The attributes of the read model.
@@ -41,13 +42,27 @@ type order struct {
 // shop allows; what matters here is that each comes once and in order, which
 // the digest shows.
 func Projection() (projection.Projection, error) {
-	business := projection.On[order]{
+	handlers := beforeGifts()
+	handlers[GiftWrapped] = add
+	return fold(handlers)
+}
+
+// BeforeGifts is the fold of an earlier release, which lacks GiftWrapped: an
+// event of that type is poison to it, as a new type is to every release that
+// was forgotten in a deployment.
+func BeforeGifts() (projection.Projection, error) { return fold(beforeGifts()) }
+
+func beforeGifts() projection.On[order] {
+	return projection.On[order]{
 		OrderPlaced:    place,
 		ItemAdded:      add,
 		OrderPaid:      become("paid"),
 		OrderShipped:   become("shipped"),
 		OrderCancelled: become("cancelled"),
 	}
+}
+
+func fold(business projection.On[order]) (projection.Projection, error) {
 	return projection.New(projection.Fold[order]{
 		Apply: func(o order, e event.Event) (order, error) {
 			next, err := business.Apply(o, e)

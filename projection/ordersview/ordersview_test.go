@@ -111,3 +111,26 @@ func TestTheDigestShowsEveryFaultOfOrder(t *testing.T) {
 		}
 	})
 }
+
+// TestBeforeGiftsIsTheSameFoldButForGifts: what an earlier release wrote is
+// what this one goes on from.
+func TestBeforeGiftsIsTheSameFoldButForGifts(t *testing.T) {
+	before, err := ordersview.BeforeGifts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	history := []event.Event{placed(1, "10"), added(2, "1.50")}
+	a, errA := projection.Replay(before, history)
+	b, errB := projection.Replay(view(t), history)
+	if errA != nil || errB != nil || !a.Equal(b) {
+		t.Fatalf("%v (%v) and %v (%v)", a, errA, b, errB)
+	}
+	gift := made(3, ordersview.GiftWrapped, event.Item{"amount": event.Number("2.00")})
+	if _, err := projection.Replay(before, append(history, gift)); event.ClassOf(err) != event.Permanent {
+		t.Errorf("an earlier release took a gift: %v", err)
+	}
+	after, err := projection.Replay(view(t), append(history, gift))
+	if err != nil || !event.Equal(after[ordersview.Total], event.Number("13.5")) {
+		t.Errorf("with the gift it is %v, %v", after, err)
+	}
+}
