@@ -11,29 +11,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"millrace/event"
+	"millrace/failure"
 )
 
-// Letter is what is sent.
-type Letter interface {
-	// ID tells letters apart. Each block, and each time an aggregate goes back
-	// to blocked, has an id of its own: a FIFO queue drops what comes a second
-	// time under one id within five minutes, also when the first is deleted.
-	ID() string
-	// Body is the letter in JSON.
-	Body() ([]byte, error)
-	// Attributes are up to ten names with short texts; AttributeAggregate
-	// among them. Empty texts are left out, as SQS has none.
-	Attributes() map[string]string
-}
-
-// AttributeAggregate is the attribute with the aggregate's hash. In a FIFO queue
-// letters with the same text there keep their order; a letter without it is a
-// group of its own.
-const AttributeAggregate = "aggregateHash"
+// aggregateHash is the attribute of a letter that becomes its group in a FIFO
+// queue: the letters of one aggregate keep their order.
+const aggregateHash = "aggregateHash"
 
 // message makes the message of a letter, without the id of a batch's entry. With
 // an error it still has its group.
-func (q *Queue) message(l Letter) (types.SendMessageBatchRequestEntry, error) {
+func (q *Queue) message(l failure.Letter) (types.SendMessageBatchRequestEntry, error) {
 	attributes := l.Attributes()
 	m := types.SendMessageBatchRequestEntry{MessageAttributes: make(map[string]types.MessageAttributeValue, len(attributes))}
 	for name, value := range attributes {
@@ -42,20 +29,19 @@ func (q *Queue) message(l Letter) (types.SendMessageBatchRequestEntry, error) {
 		}
 	}
 	if q.fifo {
-		group := attributes[AttributeAggregate]
-		if group == "" {
-			group = l.ID()
-		}
-		m.MessageGroupId, m.MessageDeduplicationId = aws.String(identifier(group)), aws.String(identifier(l.ID()))
+		// Each block, and each return to blocked, has a letter id of its own.
+		// With less, SQS would drop a letter that follows another within five
+		// minutes, also after the first was deleted.
+		m.MessageGroupId, m.MessageDeduplicationId = aws.String(identifier(attributes[aggregateHash])), aws.String(identifier(l.ID()))
 	}
 	body, err := l.Body()
 	if err != nil {
-		return m, &event.Error{Class: event.Permanent, Op: "encoding letter " + l.ID(), Err: err}
+		return m, &event.Error{Class: event.Permanent, Op: q.op(sending), Err: err}
 	}
 	m.MessageBody = aws.String(escape(body))
 	if size := size(m); size > maxBytes {
 		return m, &event.Error{
-			Class: event.Permanent, Op: "sending letter " + l.ID(), Err: fmt.Errorf("it has %d bytes, SQS takes %d", size, maxBytes),
+			Class: event.Permanent, Op: q.op(sending), Err: fmt.Errorf("letter %s has %d bytes, SQS takes %d", l.ID(), size, maxBytes),
 			Hint: "letters of records this large must leave the record out",
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"millrace/event"
+	"millrace/failure"
 )
 
 const sending = "sending letters to"
@@ -30,7 +31,7 @@ func (d draft) group() string { return aws.ToString(d.message.MessageGroupId) }
 //
 // A FIFO queue gets the letters of one aggregate in the order they stand in:
 // those after one that failed are not sent, and answered as Transient.
-func (q *Queue) Send(ctx context.Context, letters []Letter) []error {
+func (q *Queue) Send(ctx context.Context, letters []failure.Letter) []error {
 	answers := make([]error, len(letters))
 	waiting := make([]draft, 0, len(letters))
 	broken := map[string]bool{} // groups that go no further
