@@ -27,8 +27,8 @@ func (localCommand) Help() string {
 
 // Run serves until it is told to stop.
 func (l localCommand) Run(c console, s stop) error {
-	if l.Shards < 1 {
-		return &exitError{exitUsage, fmt.Errorf("--shards is %d and must be at least 1", l.Shards)}
+	if l.Shards < 1 || l.Shards > 1000 {
+		return &exitError{exitUsage, fmt.Errorf("--shards is %d and must be between 1 and 1000", l.Shards)}
 	}
 	if l.Seed == 0 {
 		l.Seed = rand.Uint64()

@@ -42,7 +42,7 @@ func TestUsage(t *testing.T) {
 		{"demo --hot 1.5", []string{"--hot is 1.5 and must be a share between 0 and 1"}},
 		{"demo --hot NaN", []string{"--hot is NaN"}},
 		{"demo --shards 0", []string{"--shards is 0 and must be between 1 and 1000"}},
-		{"local --shards 0", []string{"--shards is 0 and must be at least 1"}},
+		{"local --shards 0", []string{"--shards is 0 and must be between 1 and 1000"}},
 		{"local --listen " + taken.Addr().String(), []string{taken.Addr().String(), "--listen", "127.0.0.1:0 for a free one"}},
 		{"local --listen 0.0.0.0:0", []string{"0.0.0.0:0", "loopback", "--listen"}},
 	} {
