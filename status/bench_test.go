@@ -1,8 +1,10 @@
 package status_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 
 	"millrace/event"
 	"millrace/eventstore"
+	"millrace/failure"
 	"millrace/internal/awsvalue"
 	"millrace/internal/jitter"
 	"millrace/internal/localaws"
@@ -38,6 +41,9 @@ type bench struct {
 	events *eventstore.Store
 	view   *readmodel.Sink
 	fold   projection.Projection
+
+	mu      sync.Mutex
+	markers []failure.Marker
 }
 
 func newBench(t *testing.T) *bench {
@@ -161,8 +167,26 @@ func (b *bench) forget(aggregate string, version uint64) {
 	}
 }
 
+// block puts a marker on an order, as a worker that cannot apply a version does.
+func (b *bench) block(aggregate string, version uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.markers = append(b.markers, failure.Marker{
+		Key: failure.Key{Aggregate: aggregate}, State: failure.Blocked,
+		BlockedVersion: version, SeenVersion: version, Cause: failure.Cause{Class: "permanent"},
+	})
+}
+
+func (b *bench) blocked(context.Context) ([]failure.Marker, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.markers), nil
+}
+
 func (b *bench) verify() status.Verify {
-	return status.Verify{Events: b.events, View: b.view, Layout: b.events.Layout(), Projection: b.fold, Jitter: jitter.Source{Seed: 1}}
+	return status.Verify{
+		Events: b.events, View: b.view, Layout: b.events.Layout(), Projection: b.fold, Blocked: b.blocked, Jitter: jitter.Source{Seed: 1},
+	}
 }
 
 // report verifies with one segment and with eight, which must say the same.

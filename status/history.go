@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"millrace/event"
+	"millrace/failure"
 	"millrace/projection"
 	"millrace/sinks/readmodel"
 )
@@ -127,15 +128,14 @@ func (r *verification) end(ctx context.Context, h *history) error {
 			return err
 		}
 	}
-	// Nothing gets over a missing version, or writes an item that is another's.
-	if h.stored.Position.Version < h.head && h.stored.Err == nil && h.missing == 0 {
+	if h.stored.Position.Version < h.head && h.stored.Err == nil { // nothing writes an item that is another's
 		h.state = nil // many may be late
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.late = append(r.late, h)
 		return nil
 	}
-	r.judge(h)
+	r.judge(h, failure.Marker{})
 	return nil
 }
 
@@ -155,8 +155,9 @@ func (r *verification) refold(ctx context.Context, h *history) (err error) {
 	})
 }
 
-// judge counts an aggregate and says what is wrong with it.
-func (r *verification) judge(h *history) {
+// judge counts an aggregate and says what is wrong with it. The marker is the
+// zero value where none holds it back.
+func (r *verification) judge(h *history, marker failure.Marker) {
 	position := h.stored.Position.Version
 	finding := func(kind, format string, args ...any) Finding {
 		return Finding{Kind: kind, Aggregate: h.aggregate, Position: position, Head: h.head, Text: fmt.Sprintf(format, args...)}
@@ -172,7 +173,11 @@ func (r *verification) judge(h *history) {
 	if h.missing > 0 {
 		r.find(&r.report.Missing, finding("missing", "the event store lacks version %d", h.missing))
 	}
-	if position < h.head && h.stored.Err == nil {
+	switch {
+	case position >= h.head || h.stored.Err != nil:
+	case marker.NotLive():
+		r.find(&r.report.Blocked, finding("blocked", "%d versions wait: version %d is blocked, class %s", h.head-position, marker.BlockedVersion, marker.Cause.Class))
+	default:
 		r.find(&r.report.Behind, finding("behind", "%d versions are not in effect", h.head-position))
 	}
 	r.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"millrace/event"
+	"millrace/failure"
 	"millrace/internal/localaws"
 	"millrace/status"
 )
@@ -75,6 +76,40 @@ func TestTooLate(t *testing.T) {
 			t.Errorf("finding %+v", f)
 		}
 	})
+}
+
+// TestBlockedIsNotWaitedFor: what a marker holds back moves no more, and what
+// is blocked during the wait is told as that in the end.
+func TestBlockedIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		b.story("a", 5)
+		b.block("a", 1)
+		v := b.verify()
+		v.Wait = 10 * time.Second
+		began := time.Now()
+		r, err := v.Run(t.Context())
+		if err != nil || r.Blocked != 1 || r.Behind != 0 || r.Healthy() || time.Since(began) > time.Second {
+			t.Errorf("%+v, %v, after %v", r, err, time.Since(began))
+		}
+		b.story("b", 2)
+		time.AfterFunc(3*time.Second, func() { b.block("b", 1) })
+		if r, err := v.Run(t.Context()); err != nil || r.Blocked != 2 || r.Behind != 0 {
+			t.Errorf("%+v, %v", r, err)
+		}
+	})
+}
+
+// TestUnreadableMarkers: without them nobody knows what is blocked.
+func TestUnreadableMarkers(t *testing.T) {
+	b := newBench(t)
+	b.story("a", 1)
+	why := errors.New("no such table")
+	v := b.verify()
+	v.Blocked = func(context.Context) ([]failure.Marker, error) { return nil, why }
+	if r, err := v.Run(t.Context()); !errors.Is(err, why) || r.Aggregates != 0 {
+		t.Errorf("%+v, %v", r, err)
+	}
 }
 
 // TestThrottled: throttled reads are repeated, of both tables.

@@ -6,7 +6,7 @@ type Report struct {
 	Events     uint64 `json:"events"`     // in effect: the sum of all positions
 	Behind     int    `json:"behind"`     // position below the head; those without an item too
 	Ahead      int    `json:"ahead"`      // position above the head
-	Blocked    int    `json:"blocked"`    // none: nothing blocks an aggregate yet
+	Blocked    int    `json:"blocked"`    // position below the head, and held back by a marker; not among those behind
 	Skipped    int    `json:"skipped"`    // none: nothing skips a version yet
 	Mismatches int    `json:"mismatches"` // the item is not the fold of its events
 	Missing    int    `json:"missing"`    // a version is missing in the event store
@@ -16,12 +16,16 @@ type Report struct {
 
 // Finding is one thing that is not as it should be.
 type Finding struct {
-	Kind      string `json:"kind"` // behind, ahead, mismatch or missing
+	Kind      string `json:"kind"` // behind, blocked, ahead, mismatch or missing
 	Aggregate string `json:"aggregate"`
 	Position  uint64 `json:"position,string"`
 	Head      uint64 `json:"head,string"`
 	Text      string `json:"text"`
 }
 
-// Healthy reports whether nothing was found.
-func (r Report) Healthy() bool { return r.Behind+r.Ahead+r.Mismatches+r.Missing == 0 }
+// Found is how many things were found; Findings tells some of them.
+func (r Report) Found() int { return r.Behind + r.Blocked + r.Ahead + r.Mismatches + r.Missing }
+
+// Healthy reports whether nothing was found. What is blocked is accounted for,
+// and still the read model is not the fold of all events.
+func (r Report) Healthy() bool { return r.Found() == 0 }

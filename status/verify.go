@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"millrace/event"
+	"millrace/failure"
 	"millrace/internal/jitter"
 	"millrace/projection"
 	"millrace/sinks/readmodel"
@@ -40,6 +41,9 @@ type Verify struct {
 	View       View                  // required
 	Layout     *event.Layout         // required
 	Projection projection.Projection // required
+	// Blocked lists the read model's markers that are not live. Nil: nothing is
+	// blocked.
+	Blocked func(ctx context.Context) ([]failure.Marker, error)
 	// Segments is how many parts of each table are read at a time. Default 8.
 	Segments int
 	// Wait is how long those that are behind may take to catch up, all of them
@@ -65,9 +69,7 @@ func (v Verify) Run(ctx context.Context) (Report, error) {
 	if err := r.inSegments(ctx, r.events); err != nil {
 		return Report{}, fmt.Errorf("reading the events: %w", err)
 	}
-	deadline := time.Now().Add(v.Wait)
-	catchUp := func(ctx context.Context, segment int) error { return r.catchUp(ctx, segment, deadline) }
-	if err := r.inSegments(ctx, catchUp); err != nil {
+	if err := r.settle(ctx, time.Now().Add(v.Wait)); err != nil {
 		return Report{}, fmt.Errorf("waiting for what is behind: %w", err)
 	}
 	if err := r.inSegments(ctx, r.view); err != nil {
@@ -83,7 +85,8 @@ type verification struct {
 	Verify
 	mu     sync.Mutex
 	heads  map[string]uint64 // of every aggregate that has events
-	late   []*history        // those behind, until they are judged
+	late   []*history        // those behind, until they are judged or waited for
+	behind []*history        // those still behind after the wait
 	report Report
 }
 

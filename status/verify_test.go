@@ -121,6 +121,36 @@ func TestFindings(t *testing.T) {
 			found: []string{`mismatch b 3/3: its events cannot be folded: `},
 		},
 		{
+			name: "an order that is blocked",
+			spoil: func(b *bench) {
+				b.story("b", 5)
+				b.apply(b.view, "b", 0, 2)
+				b.block("b", 3)
+				b.story("c", 1)
+			},
+			want:  status.Report{Aggregates: 3, Events: 5, Blocked: 1, Behind: 1},
+			found: []string{"behind c 0/1: 1 versions", "blocked b 2/5: 3 versions wait: version 3 is blocked, class permanent"},
+		},
+		{
+			name: "an order blocked at a version that is missing",
+			spoil: func(b *bench) {
+				b.story("b", 5)
+				b.apply(b.view, "b", 0, 2)
+				b.forget("b", 3)
+				b.block("b", 3)
+			},
+			want:  status.Report{Aggregates: 2, Events: 5, Blocked: 1, Missing: 1},
+			found: []string{"blocked b 2/5: 3 versions wait", "missing b 2/5: the event store lacks version 3"},
+		},
+		{
+			name: "a marker that its order has passed",
+			spoil: func(b *bench) {
+				b.order("b", 5)
+				b.block("b", 3)
+			},
+			want: status.Report{Aggregates: 2, Events: 8},
+		},
+		{
 			name:  "foreign items in the view table",
 			spoil: func(b *bench) { b.put(viewTable, event.Item{"pk": event.String("note"), "text": event.String("VIP")}) },
 			want:  status.Report{Aggregates: 1, Events: 3},
@@ -154,7 +184,7 @@ func TestFindings(t *testing.T) {
 			b.order("a", 3)
 			tc.spoil(b)
 			got := b.report()
-			if healthy := len(tc.found) == 0; got.Healthy() != healthy {
+			if healthy := len(tc.found) == 0; got.Healthy() != healthy || got.Found() != len(tc.found) {
 				t.Errorf("healthy: %v", got.Healthy())
 			}
 			var found []string
