@@ -7,6 +7,8 @@ import (
 )
 
 // check says what must hold in every state; "" when it does.
+//
+//go:norace
 func (m *model) check(w *world) string {
 	for i := range w.workers {
 		if o := &w.workers[i]; o.alive && !m.accounted(w, i, o.done) {
@@ -23,6 +25,8 @@ func (m *model) check(w *world) string {
 }
 
 // accounted reports whether everything of a shard up to v is on record.
+//
+//go:norace
 func (m *model) accounted(w *world, i int, v uint8) bool {
 	for ; v > w.at; v-- {
 		if m.shard(i)&(1<<v) != 0 {
@@ -88,12 +92,15 @@ type table struct {
 
 func newTable() *table { return &table{index: make([]uint32, 1<<16)} }
 
+//go:norace
 func (t *table) at(k key) uint64 {
 	h := (k[0] ^ k[1]*0x9e3779b97f4a7c15) * 0xbf58476d1ce4e5b9
 	return h ^ h>>31
 }
 
 // add returns the key's position, and whether it is new.
+//
+//go:norace
 func (t *table) add(k key) (uint32, bool) {
 	if 2*len(t.keys) >= len(t.index) {
 		t.grow()
@@ -111,6 +118,7 @@ func (t *table) add(k key) (uint32, bool) {
 	}
 }
 
+//go:norace
 func (t *table) grow() {
 	t.index = make([]uint32, 2*len(t.index))
 	mask := uint64(len(t.index) - 1)
@@ -134,6 +142,8 @@ type graph struct {
 
 // search visits every state, breadth first, and stops at the first that is
 // wrong. With progress it then asks for the ways to each goal.
+//
+//go:norace
 func (m *model) search(progress bool) found {
 	g := &graph{table: newTable(), parent: []uint32{0}}
 	start := m.start()
@@ -171,6 +181,8 @@ func (m *model) search(progress bool) found {
 }
 
 // stuck returns the first state from which no way leads to a goal.
+//
+//go:norace
 func (m *model) stuck(g *graph, goal goal) (uint32, bool) {
 	first := make([]uint32, len(g.keys)+1) // of the edges into each state
 	for i, to := range g.to {

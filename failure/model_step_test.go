@@ -45,7 +45,8 @@ type model struct {
 	unguarded bool // a mutant: the target accepts everything
 	mayDelete func(row row, current bool) bool
 
-	memory []result
+	memory []result // by question; made of zeros
+	asked  []uint64 // the questions answered so far
 	out    []step
 	broken string
 }
@@ -60,10 +61,20 @@ type step struct {
 }
 
 func newModel(c config, mutate func(Transition) Transition) *model {
+	m := &model{memory: make([]result, 1<<20)}
+	m.reset(c, mutate)
+	return m
+}
+
+// reset makes another model of one, whose large memory it keeps.
+func (m *model) reset(c config, mutate func(Transition) Transition) {
+	for _, at := range m.asked {
+		m.memory[at] = result{}
+	}
 	if mutate == nil {
 		mutate = func(t Transition) Transition { return t }
 	}
-	return &model{config: c, mutate: mutate, mayDelete: letterMayGo, memory: make([]result, 1<<20)}
+	*m = model{config: c, mutate: mutate, mayDelete: letterMayGo, memory: m.memory, asked: m.asked[:0], out: m.out}
 }
 
 func letterMayGo(r row, current bool) bool {
@@ -113,6 +124,8 @@ func (m *model) leaseOf(i int) int {
 func (m *model) owns(w *world, i int) bool { return m.split != 0 || int(w.owner) == i }
 
 // take makes one step and keeps its outcome.
+//
+//go:norace
 func (m *model) take(w *world, by who, name, what string, do func(*world)) {
 	next := *w
 	m.broken = ""
@@ -137,6 +150,8 @@ func (m *model) send(w *world, by who, name, what string, s slot, answered func(
 }
 
 // successors are all steps that the world may take.
+//
+//go:norace
 func (m *model) successors(w *world) []step {
 	m.out = m.out[:0]
 	if w.head < versions {

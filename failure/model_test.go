@@ -59,6 +59,7 @@ func TestModel(t *testing.T) {
 	}
 	for _, c := range searched {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			started := time.Now()
 			f := newModel(c, nil).search(true)
 			if f.what != "" {

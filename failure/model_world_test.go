@@ -9,6 +9,9 @@ import "millrace/event"
 // Generations and block ids are never repeated and only ever compared, so a
 // world keeps no names: a holder's is the row's present one, or it is stale
 // and stays so.
+//
+// Each search is one goroutine over memory of its own. Its inner functions are
+// left out of the race detector, which makes minutes of the seconds they take.
 const unknown = 7 // a position that nobody remembers
 
 // row is the marker; 0 means that an attribute is absent.
@@ -106,6 +109,7 @@ type packer struct {
 	bit  uint
 }
 
+//go:norace
 func (p *packer) num(v uint8, bits uint) {
 	if p.bit+bits > 64 {
 		p.word, p.bit = 1, 0
@@ -114,6 +118,7 @@ func (p *packer) num(v uint8, bits uint) {
 	p.bit += bits
 }
 
+//go:norace
 func (p *packer) flags(flags ...bool) {
 	for _, f := range flags {
 		var v uint8
@@ -124,6 +129,7 @@ func (p *packer) flags(flags ...bool) {
 	}
 }
 
+//go:norace
 func (r row) pack(p *packer) {
 	p.num(r.state, 2)
 	p.num(r.blocked, 2)
@@ -133,6 +139,7 @@ func (r row) pack(p *packer) {
 	p.flags(r.generation, r.blockID)
 }
 
+//go:norace
 func (w *world) pack() key {
 	var p packer
 	p.num(w.head, 2)
@@ -171,6 +178,7 @@ type unpacker struct {
 	bit  uint
 }
 
+//go:norace
 func (p *unpacker) num(bits uint) uint8 {
 	if p.bit+bits > 64 {
 		p.word, p.bit = 1, 0
@@ -180,12 +188,14 @@ func (p *unpacker) num(bits uint) uint8 {
 	return v
 }
 
+//go:norace
 func (p *unpacker) flags(flags ...*bool) {
 	for _, f := range flags {
 		*f = p.num(1) == 1
 	}
 }
 
+//go:norace
 func (k key) unpack() world {
 	var w world
 	p := unpacker{k: k}

@@ -51,6 +51,8 @@ type result struct {
 
 // interpret runs a transition on a row; equal questions are answered from
 // memory.
+//
+//go:norace
 func (m *model) interpret(r row, s slot) result {
 	var p packer
 	r.pack(&p)
@@ -71,6 +73,7 @@ func (m *model) interpret(r row, s slot) result {
 		answer.verdict = Judge(t, item)
 	}
 	m.memory[at] = answer
+	m.asked = append(m.asked, at)
 	return answer
 }
 
