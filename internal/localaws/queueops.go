@@ -78,7 +78,7 @@ func (e *Engine) Messages(queueName string) []queue.Message {
 }
 
 // theQueue is the parameter of all operations on one queue.
-type theQueue struct{ QueueUrl string } //nolint:revive // the parameter's name
+type theQueue struct{ QueueUrl string }
 
 func (o *theQueue) name(e *Engine) string {
 	name := ""
@@ -110,7 +110,7 @@ func (o *createQueue) run(e *Engine, c *callContext) (*reply, error) {
 	return r, nil
 }
 
-type getQueueURL struct{ QueueName, QueueOwnerAWSAccountId string } //nolint:revive // the parameter's name
+type getQueueURL struct{ QueueName, QueueOwnerAWSAccountId string }
 
 func (o *getQueueURL) subject(*Engine) (string, string) { return o.QueueName, "" }
 

@@ -46,7 +46,7 @@ func (b *queueBench) receive(ctx context.Context, hide, wait int32) ([]types.Mes
 		QueueUrl: &b.url, MaxNumberOfMessages: 10, VisibilityTimeout: hide, WaitTimeSeconds: wait,
 	})
 	if err != nil {
-		return nil, err //nolint:wrapcheck // the caller looks at the error itself
+		return nil, err
 	}
 	return out.Messages, nil
 }
@@ -165,7 +165,9 @@ func TestLongPollGivenUp(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		must(t, b.Close())
-		<-done
+		if err := <-done; err == nil {
+			t.Error("a poll outlived the engine")
+		}
 		if took := time.Since(began); took != 0 || len(got) != 1 {
 			t.Errorf("Close took %v", took)
 		}

@@ -4,7 +4,7 @@ import "millrace/internal/localaws/queue"
 
 // receiptEntry is an entry of a batch on received messages.
 type receiptEntry struct {
-	Id, ReceiptHandle string //nolint:revive // the parameter's name
+	Id, ReceiptHandle string
 }
 
 func (r receiptEntry) id() string     { return r.Id }

@@ -7,8 +7,8 @@ type outgoing struct {
 	MessageBody            string
 	DelaySeconds           *int
 	MessageAttributes      map[string]messageAttribute
-	MessageDeduplicationId string //nolint:revive // the parameter's name
-	MessageGroupId         string //nolint:revive // the parameter's name
+	MessageDeduplicationId string
+	MessageGroupId         string
 }
 
 type messageAttribute struct {
@@ -70,7 +70,7 @@ type sendMessageBatch struct {
 }
 
 type sendEntry struct {
-	Id string //nolint:revive // the parameter's name
+	Id string
 	outgoing
 }
 

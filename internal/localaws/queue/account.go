@@ -94,12 +94,10 @@ func checkName(name string, fifo bool) error {
 // plain tells whether a name has at least one letter, digit, hyphen or
 // underscore, and nothing else.
 func plain(name string) bool {
-	for _, r := range name {
-		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_') {
-			return false
-		}
+	other := func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '-' && r != '_'
 	}
-	return name != ""
+	return name != "" && !strings.ContainsFunc(name, other)
 }
 
 // checkTarget checks that the dead-letter queue exists and is of the same type.

@@ -55,7 +55,7 @@ func (q *Queue) Delete(now time.Time, handle string) error {
 	if err != nil || m == nil {
 		return err
 	}
-	if q.settings.fifo && !(last && m.inFlight) {
+	if q.settings.fifo && (!last || !m.inFlight) {
 		return refuse(InvalidParameter, "Value %s for parameter ReceiptHandle is invalid. Reason: The receipt handle has expired.", handle)
 	}
 	if last {
