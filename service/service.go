@@ -13,6 +13,7 @@ import (
 	control "millrace/checkpoint/dynamodb"
 	"millrace/event"
 	"millrace/eventstore"
+	"millrace/failure"
 	"millrace/internal/awsclient"
 	"millrace/internal/jitter"
 	"millrace/pipeline"
@@ -112,6 +113,7 @@ func (s *Service) Worker(ctx context.Context) (*pipeline.Worker, error) {
 	}
 	o := s.config.options()
 	o.Stream, o.Control, o.Store, o.Layout = stream, control, s.events, s.events.Layout()
+	o.Markers, o.Table = s.Markers(), s.config.Events
 	o.Sinks = []pipeline.Sink{{Name: s.config.Sink, Version: s.config.Version, Sink: s.view, Parallel: s.config.Parallel}}
 	return pipeline.NewWorker(o)
 }
@@ -132,10 +134,15 @@ func Run(ctx, abort context.Context, c Config, r Registry) error {
 }
 
 // Verify compares the read model with the fold of the events. wait is how long
-// an aggregate that is behind may take to catch up.
+// an aggregate that is behind may take to catch up. Blocked ones are told apart
+// from those behind, and are not as they should be either.
 func (s *Service) Verify(ctx context.Context, wait time.Duration) (status.Report, error) {
 	return status.Verify{
 		Events: s.events, View: s.view, Layout: s.events.Layout(), Projection: s.fold,
+		Blocked: func(ctx context.Context) ([]failure.Marker, error) {
+			list, _, err := s.listed(ctx)
+			return list, err
+		},
 		Wait: wait, Jitter: jitter.New(),
 	}.Run(ctx)
 }

@@ -29,7 +29,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	engine := localaws.New(localaws.Options{Shards: 2})
+	engine := localaws.New(localaws.Options{Shards: 2, KeepHistory: true})
 	server, err := engine.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

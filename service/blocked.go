@@ -1,0 +1,192 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
+	"millrace/event"
+	"millrace/failure"
+	markers "millrace/failure/dynamodb"
+	"millrace/internal/jitter"
+)
+
+// Markers is the control table's part that holds blocked aggregates.
+func (s *Service) Markers() *markers.Store {
+	return markers.New(markers.Options{Client: dynamodb.NewFromConfig(s.aws), Table: s.config.Control})
+}
+
+func (s *Service) scope() markers.Scope {
+	return markers.Scope{Group: s.config.Group, Table: s.config.Events, Sink: s.config.Sink, SinkVersion: s.config.Version}
+}
+
+// Selection picks blocked aggregates of the read model. Its filters all have
+// to hold; the zero value selects all.
+type Selection struct {
+	Aggregates  []string
+	Fingerprint string
+	Class       string // as in event.Class
+	Limit       int    // at most so many; 0: no limit
+}
+
+func (s Selection) holds(m failure.Marker) bool {
+	return (len(s.Aggregates) == 0 || slices.Contains(s.Aggregates, m.Key.Aggregate)) &&
+		(s.Fingerprint == "" || m.Cause.Fingerprint == s.Fingerprint) &&
+		(s.Class == "" || m.Cause.Class == s.Class)
+}
+
+// Listing is what stood in the control table when it was read. The markers of
+// a listing are what a redrive works on: what is blocked later is not touched.
+type Listing struct {
+	Markers  []failure.Marker // those selected, the one that failed first at the front
+	Selected int              // how many the filters select, those beyond the limit too
+	Foreign  []markers.Foreign
+}
+
+// Blocked lists blocked aggregates. It reads the control table alone, so that
+// looking changes nothing, at a queue or elsewhere.
+func (s *Service) Blocked(ctx context.Context, selection Selection) (Listing, error) {
+	all, foreign, err := s.patientlyListed(ctx)
+	if err != nil {
+		return Listing{}, err
+	}
+	all = slices.DeleteFunc(all, func(m failure.Marker) bool { return !selection.holds(m) })
+	slices.SortFunc(all, func(a, b failure.Marker) int {
+		return cmp.Or(a.Cause.First.Compare(b.Cause.First), cmp.Compare(a.Key.Aggregate, b.Key.Aggregate))
+	})
+	listing := Listing{Markers: all, Selected: len(all), Foreign: foreign}
+	if selection.Limit > 0 && len(all) > selection.Limit {
+		listing.Markers = all[:selection.Limit]
+	}
+	return listing, nil
+}
+
+// patientlyListed waits throttles out.
+func (s *Service) patientlyListed(ctx context.Context) ([]failure.Marker, []markers.Foreign, error) {
+	source := jitter.New()
+	for try := 0; ; try++ {
+		list, foreign, err := s.listed(ctx)
+		if err == nil || event.ClassOf(err) != event.Transient || try == 10 {
+			return list, foreign, err
+		}
+		if stopped := jitter.Sleep(ctx, source.Backoff(50*time.Millisecond, 2*time.Second, "markers", try)); stopped != nil {
+			return nil, nil, errors.Join(stopped, err)
+		}
+	}
+}
+
+// listed reads the markers that are not live.
+func (s *Service) listed(ctx context.Context) ([]failure.Marker, []markers.Foreign, error) {
+	list, foreign, err := s.Markers().Markers(ctx, s.scope())
+	for i, m := range list {
+		if m.Cause.Fingerprint == "" { // no build of ours leaves it out, but each marker must be in a group
+			list[i].Cause.Fingerprint = failure.Fingerprint(m.Key.Sink, m.Cause.Type, m.Cause.Class, "")
+		}
+	}
+	return list, foreign, absent(err, "control table", s.config.Control)
+}
+
+// Group is the blocked aggregates of one fingerprint: in all likelihood one
+// cause.
+type Group struct {
+	Fingerprint string
+	Class       string
+	Type        string // of the error
+	Aggregates  int
+	Waiting     uint64 // versions on record from the one that failed on
+	First, Last time.Time
+	Example     string // the aggregate that failed first
+	Text        string // its error
+}
+
+// Groups gathers markers by fingerprint, the largest group at the front.
+func Groups(list []failure.Marker) []Group {
+	byFingerprint := map[string]*Group{}
+	for _, m := range list {
+		g := byFingerprint[m.Cause.Fingerprint]
+		if g == nil {
+			g = &Group{Fingerprint: m.Cause.Fingerprint, Class: m.Cause.Class, Type: m.Cause.Type, First: m.Cause.First, Example: m.Key.Aggregate, Text: m.Cause.Text}
+			byFingerprint[m.Cause.Fingerprint] = g
+		}
+		g.Aggregates++
+		g.Waiting += Waiting(m)
+		if m.Cause.First.Before(g.First) {
+			g.First, g.Example, g.Text = m.Cause.First, m.Key.Aggregate, m.Cause.Text
+		}
+		if m.Cause.Last.After(g.Last) {
+			g.Last = m.Cause.Last
+		}
+	}
+	groups := make([]Group, 0, len(byFingerprint))
+	for _, g := range byFingerprint {
+		groups = append(groups, *g)
+	}
+	slices.SortFunc(groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(b.Aggregates, a.Aggregates), cmp.Compare(a.Fingerprint, b.Fingerprint))
+	})
+	return groups
+}
+
+// Waiting is how many versions a marker has on record, from the one that
+// failed on. Some of them are in effect already while it is redriven.
+func Waiting(m failure.Marker) uint64 {
+	if !m.NotLive() {
+		return 0
+	}
+	return m.SeenVersion - m.BlockedVersion + 1
+}
+
+// Shown is all there is to know about one aggregate in the read model.
+type Shown struct {
+	Marker   failure.Marker // live where nothing holds it back
+	Position uint64         // in the read model
+	Head     uint64         // newest version in the event store
+	// Event is the one that failed, as the event store has it today; nil while
+	// the marker is live, or where the event store does not have it.
+	Event *event.Event
+}
+
+// Waiting is how many versions on record are not in effect.
+func (s Shown) Waiting() uint64 {
+	if !s.Marker.NotLive() || s.Marker.SeenVersion <= s.Position {
+		return 0
+	}
+	return s.Marker.SeenVersion - s.Position
+}
+
+// Show looks at one aggregate. The reads are consistent, each for itself.
+func (s *Service) Show(ctx context.Context, aggregate string) (Shown, error) {
+	scope := s.scope()
+	marker, err := s.Markers().Get(ctx, failure.Key{
+		Group: scope.Group, Table: scope.Table, Sink: scope.Sink, SinkVersion: scope.SinkVersion, Aggregate: aggregate,
+	})
+	if err != nil {
+		return Shown{}, absent(err, "control table", s.config.Control)
+	}
+	shown := Shown{Marker: marker}
+	if shown.Head, err = s.events.Head(ctx, aggregate); err != nil {
+		return Shown{}, err
+	}
+	stored, err := s.view.Item(ctx, aggregate)
+	if err == nil {
+		err = stored.Err
+	}
+	if err != nil {
+		return Shown{}, fmt.Errorf("reading the read model: %w", absent(err, "read model's table", s.config.View))
+	}
+	shown.Position = stored.Position.Version
+	if !marker.NotLive() {
+		return shown, nil
+	}
+	v := marker.BlockedVersion
+	err = s.events.Range(ctx, aggregate, v, v, func(page []event.Event) error {
+		shown.Event = &page[0]
+		return nil
+	})
+	return shown, err
+}
