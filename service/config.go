@@ -44,7 +44,11 @@ type Config struct {
 	BufferBytes    int           // per sink; default 64 MiB
 	BufferEntries  int           // per sink; default 2,000,000
 	Parallel       int           // writes to the read model at a time; default 64
-	Log            zerolog.Logger
+	// Queue is the on-failure queue's name or URL. Without one, letters of blocked
+	// aggregates stay in the control table.
+	Queue string
+	Build string // of the program, as letters tell it. Default dev
+	Log   zerolog.Logger
 }
 
 // AWS says where the services are.
@@ -104,6 +108,9 @@ func (c Config) withDefaults(r Registry) (Config, projection.Projection, error) 
 	}
 	if c.Version == 0 {
 		c.Version = 1
+	}
+	if c.Build == "" {
+		c.Build = "dev"
 	}
 	if c.Worker == "" {
 		c.Worker = workerID()

@@ -130,7 +130,7 @@ func Run(ctx, abort context.Context, c Config, r Registry) error {
 	if err != nil {
 		return err
 	}
-	return w.Run(ctx, abort)
+	return s.Work(ctx, abort, w)
 }
 
 // Verify compares the read model with the fold of the events. wait is how long
