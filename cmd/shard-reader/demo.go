@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"millrace/event"
+	"millrace/internal/cli"
 	"millrace/internal/jitter"
 	"millrace/internal/localaws"
 	"millrace/service"
@@ -49,29 +50,29 @@ func (demoCommand) Help() string {
 }
 
 // Run plays the demo and exits with 1 unless the proof holds.
-func (d demoCommand) Run(c console, s stop) error {
+func (d demoCommand) Run(c cli.Console, s cli.Stop) error {
 	if err := d.check(); err != nil {
-		return &exitError{exitUsage, err}
+		return &cli.ExitError{Code: cli.Usage, Cause: err}
 	}
 	if d.Seed == 0 {
 		d.Seed = rand.Uint64N(1_000_000) + 1
 	}
-	ctx, cancel := context.WithTimeout(s.drain, demoLimit)
+	ctx, cancel := context.WithTimeout(s.Drain, demoLimit)
 	defer cancel()
-	result, err := d.play(ctx, newStage(c.err, d.Quiet))
+	result, err := d.play(ctx, newStage(c.Err, d.Quiet))
 	if err != nil {
-		if s.drain.Err() != nil {
-			return &exitError{exitInterrupted, errors.New("interrupted; nothing was kept, and no process is left")}
+		if s.Drain.Err() != nil {
+			return &cli.ExitError{Code: cli.Interrupted, Cause: errors.New("interrupted; nothing was kept, and no process is left")}
 		}
 		return err
 	}
 	if d.Output == "json" {
-		err = printJSON(c.out, result)
+		err = cli.PrintJSON(c.Out, result)
 	} else {
-		err = result.write(c.out)
+		err = result.write(c.Out)
 	}
 	if err == nil && !result.Verified {
-		err = &exitError{code: exitFailed}
+		err = &cli.ExitError{Code: cli.Failed}
 	}
 	return err
 }
@@ -86,20 +87,17 @@ func (d demoCommand) play(ctx context.Context, show *stage) (*demoResult, error)
 		return nil, err
 	}
 	defer server.Close() //nolint:errcheck // the process ends
-	flags := pipelineFlags{Group: "demo", Events: "orders-events", View: "orders-view", Control: "millrace", Fold: "orders", EndpointURL: server.URL, Local: true}
+	flags := cli.Defaults(server.URL)
+	flags.Group = "demo"
 	if err := createTables(ctx, flags); err != nil {
 		return nil, err
 	}
-	folds, err := registry()
-	if err != nil {
-		return nil, err
-	}
-	pipeline, err := service.New(ctx, flags.config(), folds)
+	pipeline, err := flags.Service(ctx)
 	if err != nil {
 		return nil, err
 	}
 	show.say("%s events of %s aggregates, %.0f%% of them on one, over %d shards; seed %d",
-		grouped(d.Events), grouped(d.Aggregates), 100*d.Hot, d.Shards, d.Seed)
+		cli.Grouped(d.Events), cli.Grouped(d.Aggregates), 100*d.Hot, d.Shards, d.Seed)
 	show.say("an embedded stand-in for DynamoDB, and workers in processes of their own")
 
 	traffic := newTraffic(d, pipeline.Events())
@@ -132,7 +130,7 @@ func (r *run) finish(ctx context.Context) (*demoResult, error) {
 	ticker := r.show.every(time.Second, func() {
 		totals := r.workers.totals()
 		r.show.status("appended %s  in effect %s  duplicates dropped %s  gaps filled %s  shards %d",
-			grouped(r.traffic.appended.Load()), grouped(r.inEffect()), grouped(totals.Duplicates), grouped(totals.GapsFilled), len(r.engine.Shards("orders-events")))
+			cli.Grouped(r.traffic.appended.Load()), cli.Grouped(r.inEffect()), cli.Grouped(totals.Duplicates), cli.Grouped(totals.GapsFilled), len(r.engine.Shards("orders-events")))
 	})
 	defer ticker()
 	appending := make(chan error, 1)
@@ -220,11 +218,11 @@ func (r *run) result(report status.Report, took time.Duration) *demoResult {
 			backward++
 		}
 	}
-	mismatches := report.Mismatches + report.Behind + report.Ahead + report.Missing + backward
+	mismatches := report.Found() - report.Blocked + backward
 	result := &demoResult{
 		Schema: "millrace.demo/v1", Appended: r.traffic.appended.Load(), Applied: report.Events,
 		Duplicates: totals.Duplicates, GapsFilled: totals.GapsFilled, ReadModelWrites: len(writes),
-		Mismatches: mismatches, Seconds: took.Seconds(), Seed: r.demo.Seed,
+		Blocked: report.Blocked, Mismatches: mismatches, Seconds: took.Seconds(), Seed: r.demo.Seed,
 		aggregates: report.Aggregates, changes: r.changes, report: report, backward: backward,
 		shards: len(r.engine.Shards("orders-events")), restarts: r.workers.kills, takeover: r.workers.takeover(),
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"millrace/internal/cli"
 	"millrace/status"
 )
 
@@ -22,7 +23,7 @@ func TestDemos(t *testing.T) {
 		demos = append(demos, spawn(t, environment(t), strings.Fields("demo --output json --events 600 --aggregates 20 --hot 0.5 --shards 3 --seed 7 --quiet")...))
 	}
 	for _, p := range demos {
-		if code := p.wait(); code != exitDone || p.err.String() != "" {
+		if code := p.wait(); code != cli.Done || p.err.String() != "" {
 			t.Fatalf("code %d, stdout %q, stderr %q", code, p.out.String(), p.err.String())
 		}
 		if strings.Count(p.out.String(), "\n") != 1 {
@@ -69,7 +70,7 @@ func TestDemoInterrupted(t *testing.T) {
 			p := spawn(t, environment(t), "demo", "--events", "6000")
 			p.until(moment, func() bool { return strings.Contains(p.err.String(), moment) })
 			p.signal(os.Interrupt)
-			if code := p.wait(); code != exitInterrupted || p.out.String() != "" {
+			if code := p.wait(); code != cli.Interrupted || p.out.String() != "" {
 				t.Errorf("code %d, stdout %q", code, p.out.String())
 			}
 			if !strings.HasSuffix(p.err.String(), "shard-reader: interrupted; nothing was kept, and no process is left\n") {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"millrace/internal/cli"
 )
 
 // TestHelp holds the help texts to testdata; -update writes them anew.
@@ -15,7 +17,7 @@ func TestHelp(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, stderr := call(t, args...)
-			if code != exitDone || stderr != "" {
+			if code != cli.Done || stderr != "" {
 				t.Errorf("code %d, stderr %q", code, stderr)
 			}
 			for _, line := range strings.Split(out, "\n") {
@@ -41,7 +43,7 @@ func TestHelp(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	if code, out, stderr := call(t, "version"); code != exitDone || out != version+"\n" || stderr != "" {
+	if code, out, stderr := call(t, "version"); code != cli.Done || out != version+"\n" || stderr != "" {
 		t.Errorf("code %d, stdout %q, stderr %q", code, out, stderr)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"millrace/internal/cli"
 	"millrace/internal/jitter"
 )
 
@@ -57,10 +58,10 @@ func TestKillNineAtRandom(t *testing.T) {
 	last.applies()
 	appended := writer.end()
 	proof := spawn(t, environment(t), "verify", "--local", "--endpoint-url", url, "--wait", within.String(), "--output", "json")
-	if code := proof.wait(); code != exitDone {
+	if code := proof.wait(); code != cli.Done {
 		t.Fatalf("verify ends with code %d:\n%s%s", code, proof.out.String(), proof.err.String())
 	}
-	var report verifyOutput
+	var report cli.VerifyResult
 	if err := json.Unmarshal([]byte(proof.out.String()), &report); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func TestKillNineAtRandom(t *testing.T) {
 		t.Errorf("%d events were appended, verify says %s", appended, proof.out.String())
 	}
 	last.signal(syscall.SIGTERM)
-	if code := last.wait(); code != exitDone {
+	if code := last.wait(); code != cli.Done {
 		t.Errorf("the last worker ends with code %d:\n%s", code, last.err.String())
 	}
 }
@@ -108,14 +109,14 @@ func TestLocal(t *testing.T) {
 		t.Errorf("stderr is %q", p.err.String())
 	}
 	verify := spawn(t, shell, "verify")
-	if code := verify.wait(); code != exitDone || !strings.Contains(verify.out.String(), "0 aggregates") {
+	if code := verify.wait(); code != cli.Done || !strings.Contains(verify.out.String(), "0 aggregates") {
 		t.Errorf("verify: code %d, stdout %q, stderr %q", code, verify.out.String(), verify.err.String())
 	}
 	run := spawn(t, shell, "run")
 	run.until("a worker runs", func() bool { return strings.Contains(run.err.String(), "worker starts") })
 	for _, process := range []*proc{run, p} {
 		process.signal(os.Interrupt)
-		if code := process.wait(); code != exitDone {
+		if code := process.wait(); code != cli.Done {
 			t.Errorf("code %d after an interrupt:\n%s", code, process.err.String())
 		}
 	}

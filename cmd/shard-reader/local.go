@@ -6,8 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"millrace/internal/cli"
 	"millrace/internal/localaws"
-	"millrace/service"
 )
 
 type localCommand struct {
@@ -26,9 +26,9 @@ func (localCommand) Help() string {
 }
 
 // Run serves until it is told to stop.
-func (l localCommand) Run(c console, s stop) error {
+func (l localCommand) Run(c cli.Console, s cli.Stop) error {
 	if l.Shards < 1 || l.Shards > 1000 {
-		return &exitError{exitUsage, fmt.Errorf("--shards is %d and must be between 1 and 1000", l.Shards)}
+		return &cli.ExitError{Code: cli.Usage, Cause: fmt.Errorf("--shards is %d and must be between 1 and 1000", l.Shards)}
 	}
 	if l.Seed == 0 {
 		l.Seed = rand.Uint64()
@@ -37,32 +37,28 @@ func (l localCommand) Run(c console, s stop) error {
 	defer engine.Close() //nolint:errcheck // it returns nil
 	server, err := engine.Listen(l.Listen)
 	if err != nil {
-		return &exitError{exitUsage, fmt.Errorf("%w (choose another with --listen, or 127.0.0.1:0 for a free one)", err)}
+		return &cli.ExitError{Code: cli.Usage, Cause: fmt.Errorf("%w (choose another with --listen, or 127.0.0.1:0 for a free one)", err)}
 	}
 	defer server.Close() //nolint:errcheck // the process ends
-	flags := pipelineFlags{Group: "orders", Events: "orders-events", View: "orders-view", Control: "millrace", Fold: "orders", EndpointURL: server.URL, Local: true}
+	flags := cli.Defaults(server.URL)
 	if l.Tables {
-		if err := createTables(s.drain, flags); err != nil {
+		if err := createTables(s.Drain, flags); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(c.err, "A stand-in for DynamoDB and its streams, in memory, seed %d. It is a test double: never use it in production.\n", l.Seed)
-	fmt.Fprintln(c.err, "Point any AWS client at it with these; Ctrl-C stops it and forgets everything.")
-	fmt.Fprintf(c.out, "export AWS_ENDPOINT_URL=%s\nexport AWS_REGION=eu-central-1\nexport AWS_ACCESS_KEY_ID=local\nexport AWS_SECRET_ACCESS_KEY=local\n", server.URL)
-	fmt.Fprintf(c.err, "Then, for example: shard-reader run, and shard-reader verify\n")
-	<-s.drain.Done()
+	fmt.Fprintf(c.Err, "A stand-in for DynamoDB and its streams, in memory, seed %d. It is a test double: never use it in production.\n", l.Seed)
+	fmt.Fprintln(c.Err, "Point any AWS client at it with these; Ctrl-C stops it and forgets everything.")
+	fmt.Fprintf(c.Out, "export AWS_ENDPOINT_URL=%s\nexport AWS_REGION=eu-central-1\nexport AWS_ACCESS_KEY_ID=local\nexport AWS_SECRET_ACCESS_KEY=local\n", server.URL)
+	fmt.Fprintf(c.Err, "Then, for example: shard-reader run, and shard-reader verify\n")
+	<-s.Drain.Done()
 	return nil
 }
 
 // createTables makes the event table, the read model's and the control table.
-func createTables(ctx context.Context, flags pipelineFlags) error {
-	folds, err := registry()
-	if err != nil {
-		return err
-	}
+func createTables(ctx context.Context, flags cli.Pipeline) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	pipeline, err := service.New(ctx, flags.config(), folds)
+	pipeline, err := flags.Service(ctx)
 	if err != nil {
 		return err
 	}

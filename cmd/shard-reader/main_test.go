@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"millrace/internal/cli"
 	"millrace/internal/jitter"
 )
 
@@ -29,7 +30,7 @@ const asCommand = "MILLRACE_TEST_MAIN"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) == "1" {
-		os.Exit(execute(os.Args[1:], console{out: os.Stdout, err: os.Stderr}))
+		os.Exit(execute(os.Args[1:], cli.Console{Out: os.Stdout, Err: os.Stderr}))
 	}
 	goleak.VerifyTestMain(m)
 }
@@ -42,7 +43,7 @@ const within = 60 * time.Second
 func call(t *testing.T, args ...string) (code int, out, err string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	code = execute(args, console{out: &stdout, err: &stderr})
+	code = execute(args, cli.Console{Out: &stdout, Err: &stderr})
 	http.DefaultTransport.(interface{ CloseIdleConnections() }).CloseIdleConnections()
 	return code, stdout.String(), stderr.String()
 }

@@ -6,57 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"time"
 
 	"github.com/rs/zerolog"
 
-	"millrace/event"
+	"millrace/internal/cli"
 	"millrace/pipeline"
-	"millrace/projection"
-	"millrace/projection/ordersview"
 	"millrace/service"
 )
 
-// pipelineFlags say which tables a command works on.
-type pipelineFlags struct {
-	Group   string `help:"Consumer group: part of every key, so that groups share a control table." default:"orders"`
-	Events  string `help:"Event table, of the orders layout: pk, and sk of 12 digits." default:"orders-events"`
-	View    string `help:"Table of the read model, with the partition key pk." default:"orders-view"`
-	Control string `help:"Control table: leases and checkpoints." default:"millrace"`
-	Fold    string `help:"Fold of the read model." enum:"orders" default:"orders"`
-
-	EndpointURL string `name:"endpoint-url" help:"Address of DynamoDB and its streams. Default: AWS." placeholder:"URL"`
-	Region      string `help:"AWS Region. Default: the environment's." placeholder:"REGION"`
-	Local       bool   `help:"For the embedded engine: fixed credentials, and no AWS file of this machine is read."`
-}
-
-// Validate is asked by the parser of every command that embeds the flags.
-func (f pipelineFlags) Validate() error {
-	if f.EndpointURL == "" {
-		return nil
-	}
-	address, err := url.Parse(f.EndpointURL)
-	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
-		return fmt.Errorf("--endpoint-url is %q and must be an address like http://127.0.0.1:8008", f.EndpointURL)
-	}
-	return nil
-}
-
-func (f pipelineFlags) config() service.Config {
-	return service.Config{
-		Group: f.Group, Events: f.Events, View: f.View, Control: f.Control, Fold: f.Fold,
-		AWS: service.AWS{Region: f.Region, Endpoint: f.EndpointURL, Local: f.Local},
-	}
-}
-
-func registry() (service.Registry, error) {
-	orders, err := ordersview.Projection()
-	return service.Registry{Folds: map[string]projection.Projection{"orders": orders}}, err
-}
-
 type runCommand struct {
-	pipelineFlags
+	cli.Pipeline
 	Latest         bool          `help:"A group that has never read this stream starts at its end, not at its oldest record."`
 	CreateTables   bool          `help:"Create tables that are not there, on demand."`
 	Lease          time.Duration `help:"How long a lease stands without a renewal." default:"10s"`
@@ -93,59 +53,50 @@ func (r runCommand) check() error {
 }
 
 // Run runs a worker until it is told to stop.
-func (r runCommand) Run(c console, s stop) error {
+func (r runCommand) Run(c cli.Console, s cli.Stop) error {
 	if err := r.check(); err != nil {
-		return &exitError{exitUsage, err}
+		return &cli.ExitError{Code: cli.Usage, Cause: err}
 	}
 	level, err := zerolog.ParseLevel(r.LogLevel)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return &cli.ExitError{Code: cli.Usage, Cause: err}
 	}
 	zerolog.TimeFieldFormat = time.RFC3339Nano
-	log := zerolog.New(c.err).Level(level).With().Timestamp().Logger()
-	config := r.config()
+	log := zerolog.New(c.Err).Level(level).With().Timestamp().Logger()
+	config := r.Config()
 	config.Latest, config.CreateTables = r.Latest, r.CreateTables
 	config.Lease, config.Drain, config.Parallel = r.Lease, r.Drain, r.Parallel
 	if config.ReadsPerSecond = r.ReadsPerSecond; r.ReadsPerSecond == 0 {
 		config.ReadsPerSecond = -1
 	}
 	config.Log = log
-	folds, err := registry()
+	folds, err := cli.Registry()
 	if err != nil {
 		return err
 	}
-	wired, err := service.New(s.drain, config, folds)
+	wired, err := service.New(s.Drain, config, folds)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return &cli.ExitError{Code: cli.Usage, Cause: err}
 	}
-	worker, err := wired.Worker(s.drain)
+	worker, err := wired.Worker(s.Drain)
 	if err != nil {
-		return configured(err)
+		return cli.Configured(err)
 	}
 	log.Info().Str("version", version).Str("group", r.Group).Str("events", r.Events).Str("view", r.View).Msg("worker starts")
 	report := func() {}
 	if r.Progress > 0 {
-		report = startProgress(c.out, worker, r.Progress)
+		report = startProgress(c.Out, worker, r.Progress)
 	}
-	defer context.AfterFunc(s.drain, func() {
+	defer context.AfterFunc(s.Drain, func() {
 		log.Info().Dur("atMost", r.Drain).Msg("stopping: what is under way is finished; a second signal stops at once")
 	})()
-	err = worker.Run(s.drain, s.abort)
+	err = worker.Run(s.Drain, s.Abort)
 	report()
 	stats := worker.Stats()
 	log.Info().Uint64("records", stats.Records).Uint64("applied", stats.Applied).Uint64("duplicates", stats.Duplicates).
 		Uint64("gapsFilled", stats.GapsFilled).Int("pending", stats.Pending).Msg("worker ends")
-	if err == nil && s.abort.Err() != nil {
-		return &exitError{exitInterrupted, errors.New("stopped at once; the leases expire by themselves, and what was under way is read again")}
-	}
-	return err
-}
-
-// configured gives what only an operator can put right its exit code: a table
-// that is not there, a permission that is not given.
-func configured(err error) error {
-	if event.ClassOf(err) == event.Permanent {
-		return &exitError{exitUsage, err}
+	if err == nil && s.Abort.Err() != nil {
+		return &cli.ExitError{Code: cli.Interrupted, Cause: errors.New("stopped at once; the leases expire by themselves, and what was under way is read again")}
 	}
 	return err
 }
@@ -204,20 +155,4 @@ func startProgress(out io.Writer, w *pipeline.Worker, every time.Duration) (end 
 		cancel()
 		<-done
 	}
-}
-
-// printText writes a result: data that must arrive.
-func printText(out io.Writer, text string) error {
-	if _, err := io.WriteString(out, text); err != nil {
-		return fmt.Errorf("printing the result: %w", err)
-	}
-	return nil
-}
-
-// printJSON writes one object on one line.
-func printJSON(out io.Writer, v any) error {
-	if err := json.NewEncoder(out).Encode(v); err != nil {
-		return fmt.Errorf("printing the result: %w", err)
-	}
-	return nil
 }

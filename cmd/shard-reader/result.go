@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"millrace/internal/cli"
 	"millrace/status"
 )
 
@@ -16,7 +17,7 @@ type demoResult struct {
 	Applied         uint64  `json:"applied"`         // versions in effect at the end
 	Duplicates      uint64  `json:"duplicates"`      // records dropped as already applied
 	GapsFilled      uint64  `json:"gapsFilled"`      // gaps closed from the event store
-	Blocked         int     `json:"blocked"`         // aggregates ever blocked: nothing blocks yet
+	Blocked         int     `json:"blocked"`         // aggregates blocked at the end
 	Letters         int     `json:"letters"`         // accepted by the on-failure queue: there is none yet
 	Redriven        int     `json:"redriven"`        // aggregates released
 	ReadModelWrites int     `json:"readModelWrites"` // accepted by the engine
@@ -39,23 +40,23 @@ type demoResult struct {
 func (r *demoResult) write(out io.Writer) error {
 	var b strings.Builder
 	if r.Verified {
-		fmt.Fprintf(&b, "\nVERIFIED: all %s events of %s aggregates took effect, each once and in order.\n\n", grouped(r.Appended), grouped(r.aggregates))
+		fmt.Fprintf(&b, "\nVERIFIED: all %s events of %s aggregates took effect, each once and in order.\n\n", cli.Grouped(r.Appended), cli.Grouped(r.aggregates))
 	} else {
-		fmt.Fprintf(&b, "\nNOT VERIFIED: %s of %s events are in effect, and %s things are not as they should be.\n\n", grouped(r.Applied), grouped(r.Appended), grouped(r.Mismatches))
+		fmt.Fprintf(&b, "\nNOT VERIFIED: %s of %s events are in effect, and %s things are not as they should be.\n\n", cli.Grouped(r.Applied), cli.Grouped(r.Appended), cli.Grouped(r.Mismatches))
 	}
 	perWrite := 0.0
 	if r.ReadModelWrites > 0 {
 		perWrite = float64(r.Applied) / float64(r.ReadModelWrites)
 	}
 	for _, line := range []struct{ name, value, about string }{
-		{"events appended", grouped(r.Appended), fmt.Sprintf("in effect %.1f s after the first append", r.Seconds)},
-		{"versions in effect", grouped(r.Applied), "every item equals the fold of its events"},
-		{"read-model writes", grouped(r.ReadModelWrites), fmt.Sprintf("%.1f events a write", perWrite)},
-		{"duplicates dropped", grouped(r.Duplicates), "delivered again, took effect once"},
-		{"gaps filled", grouped(r.GapsFilled), "from the event store, as the stream was late"},
-		{"shards read", grouped(r.shards), "parents before children"},
-		{"workers killed", grouped(r.restarts), fmt.Sprintf("the successor went on after %.1f s", r.takeover.Seconds())},
-		{"events a second", grouped(int64(r.EventsPerSecond)), "paced by the demo; make bench measures speed"},
+		{"events appended", cli.Grouped(r.Appended), fmt.Sprintf("in effect %.1f s after the first append", r.Seconds)},
+		{"versions in effect", cli.Grouped(r.Applied), "every item equals the fold of its events"},
+		{"read-model writes", cli.Grouped(r.ReadModelWrites), fmt.Sprintf("%.1f events a write", perWrite)},
+		{"duplicates dropped", cli.Grouped(r.Duplicates), "delivered again, took effect once"},
+		{"gaps filled", cli.Grouped(r.GapsFilled), "from the event store, as the stream was late"},
+		{"shards read", cli.Grouped(r.shards), "parents before children"},
+		{"workers killed", cli.Grouped(r.restarts), fmt.Sprintf("the successor went on after %.1f s", r.takeover.Seconds())},
+		{"events a second", cli.Grouped(int64(r.EventsPerSecond)), "paced by the demo; make bench measures speed"},
 	} {
 		fmt.Fprintf(&b, "  %-18s %9s   %s\n", line.name, line.value, line.about)
 	}
@@ -66,11 +67,11 @@ func (r *demoResult) write(out io.Writer) error {
 		}
 	}
 	if r.backward > 0 {
-		fmt.Fprintf(&b, "\n%s writes moved a position by something else than forward.\n", grouped(r.backward))
+		fmt.Fprintf(&b, "\n%s writes moved a position by something else than forward.\n", cli.Grouped(r.backward))
 	}
 	for _, f := range r.report.Findings {
 		fmt.Fprintf(&b, "  %s %s: position %d of %d: %s\n", f.Kind, f.Aggregate, f.Position, f.Head, f.Text)
 	}
 	fmt.Fprintf(&b, "\nThe same again: shard-reader demo --seed %d\n", r.Seed)
-	return printText(out, b.String())
+	return cli.PrintText(out, b.String())
 }

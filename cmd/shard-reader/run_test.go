@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"millrace/internal/cli"
 	"millrace/internal/localaws"
 )
 
@@ -25,7 +26,7 @@ func TestGentleStop(t *testing.T) {
 	first.applies()
 	asked := time.Now()
 	first.signal(syscall.SIGTERM)
-	if code := first.wait(); code != exitDone {
+	if code := first.wait(); code != cli.Done {
 		t.Fatalf("code %d:\n%s", code, first.err.String())
 	}
 	if took := time.Since(asked); took > 30*time.Second {
@@ -51,7 +52,7 @@ func TestGentleStop(t *testing.T) {
 		t.Errorf("%d events were appended: %+v, %v", appended, report, err)
 	}
 	second.signal(syscall.SIGTERM)
-	if code := second.wait(); code != exitDone {
+	if code := second.wait(); code != cli.Done {
 		t.Errorf("the successor's code %d:\n%s", code, second.err.String())
 	}
 	checkProgress(t, first)
@@ -95,7 +96,7 @@ func TestStopAtOnce(t *testing.T) {
 	p.signal(syscall.SIGTERM)
 	p.until("it drains", func() bool { return strings.Contains(p.err.String(), "a second signal stops at once") })
 	p.signal(syscall.SIGTERM)
-	if code := p.wait(); code != exitInterrupted || !strings.Contains(p.err.String(), "shard-reader: stopped at once") {
+	if code := p.wait(); code != cli.Interrupted || !strings.Contains(p.err.String(), "shard-reader: stopped at once") {
 		t.Errorf("code %d, stderr:\n%s", code, p.err.String())
 	}
 }
@@ -110,14 +111,14 @@ func TestCannotRun(t *testing.T) {
 		code  int
 		want  []string
 	}{
-		{"no event table", nil, []string{"--events", "events"}, exitUsage, []string{"events", "check the table's name, the Region and the endpoint"}},
-		{"no view", nil, []string{"--view", "view"}, exitUsage, []string{`"view" does not exist`, "--create-tables"}},
-		{"no control table", nil, []string{"--control", "control"}, exitUsage, []string{`"control" does not exist`, "--create-tables"}},
-		{"no stream", stream(nil), []string{"--events", "other"}, exitUsage, []string{"aws dynamodb update-table --table-name other --stream-specification"}},
-		{"keys only", stream(showing(types.StreamViewTypeKeysOnly)), []string{"--events", "other"}, exitUsage, []string{"KEYS_ONLY", "needs NEW_IMAGE"}},
-		{"old images", stream(showing(types.StreamViewTypeOldImage)), []string{"--events", "other"}, exitUsage, []string{"OLD_IMAGE", "needs NEW_IMAGE"}},
-		{"nobody there", nil, []string{"--endpoint-url", "http://127.0.0.1:1"}, exitFailed, []string{"127.0.0.1:1", "refused"}},
-		{"no address", nil, []string{"--endpoint-url", "localhost:8008"}, exitUsage, []string{"--endpoint-url", "http://"}},
+		{"no event table", nil, []string{"--events", "events"}, cli.Usage, []string{"events", "check the table's name, the Region and the endpoint"}},
+		{"no view", nil, []string{"--view", "view"}, cli.Usage, []string{`"view" does not exist`, "--create-tables"}},
+		{"no control table", nil, []string{"--control", "control"}, cli.Usage, []string{`"control" does not exist`, "--create-tables"}},
+		{"no stream", stream(nil), []string{"--events", "other"}, cli.Usage, []string{"aws dynamodb update-table --table-name other --stream-specification"}},
+		{"keys only", stream(showing(types.StreamViewTypeKeysOnly)), []string{"--events", "other"}, cli.Usage, []string{"KEYS_ONLY", "needs NEW_IMAGE"}},
+		{"old images", stream(showing(types.StreamViewTypeOldImage)), []string{"--events", "other"}, cli.Usage, []string{"OLD_IMAGE", "needs NEW_IMAGE"}},
+		{"nobody there", nil, []string{"--endpoint-url", "http://127.0.0.1:1"}, cli.Failed, []string{"127.0.0.1:1", "refused"}},
+		{"no address", nil, []string{"--endpoint-url", "localhost:8008"}, cli.Usage, []string{"--endpoint-url", "http://"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			engine, url := serve(t, localaws.Options{Shards: 1})

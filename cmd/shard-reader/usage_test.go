@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"millrace/internal/cli"
 )
 
 // TestUsage: a command line that cannot work is exit code 2, names its flag and
@@ -48,7 +50,7 @@ func TestUsage(t *testing.T) {
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			code, out, stderr := call(t, strings.Fields(tc.args)...)
-			if code != exitUsage || out != "" {
+			if code != cli.Usage || out != "" {
 				t.Errorf("code %d, stdout %q", code, out)
 			}
 			for _, want := range tc.want {
@@ -87,7 +89,7 @@ func TestNothingSetUp(t *testing.T) {
 			t.Parallel()
 			began := time.Now()
 			p := spawn(t, environment(t, tc.env...), "run")
-			if code := p.wait(); code != exitUsage || p.out.String() != "" {
+			if code := p.wait(); code != cli.Usage || p.out.String() != "" {
 				t.Errorf("code %d, stdout %q", code, p.out.String())
 			}
 			// 5 s are promised; a busy machine starts a process in some more.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"millrace/eventstore"
+	"millrace/internal/cli"
 	"millrace/internal/localaws"
 )
 
@@ -15,7 +16,7 @@ func TestVerify(t *testing.T) {
 	_, url := serve(t, localaws.Options{Shards: 1})
 	args := []string{"verify", "--local", "--endpoint-url", url, "--wait", "0s"}
 	code, out, stderr := call(t, args...)
-	if code != exitDone || stderr != "" || !strings.HasPrefix(out, "orders-view is the fold of orders-events: 0 aggregates") {
+	if code != cli.Done || stderr != "" || !strings.HasPrefix(out, "orders-view is the fold of orders-events: 0 aggregates") {
 		t.Errorf("code %d, stdout %q, stderr %q", code, out, stderr)
 	}
 	var events []eventstore.NewEvent
@@ -26,7 +27,7 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	code, out, stderr = call(t, args...)
-	if code != exitUnhealthy || stderr != "" {
+	if code != cli.Unhealthy || stderr != "" {
 		t.Errorf("code %d, stderr %q", code, stderr)
 	}
 	for _, want := range []string{"orders-view is NOT the fold of orders-events.", "3 versions are not in effect"} {
@@ -35,7 +36,7 @@ func TestVerify(t *testing.T) {
 		}
 	}
 	code, out, stderr = call(t, append(args, "--output", "json")...)
-	if code != exitUnhealthy || stderr != "" || strings.Count(out, "\n") != 1 {
+	if code != cli.Unhealthy || stderr != "" || strings.Count(out, "\n") != 1 {
 		t.Errorf("code %d, stdout %q, stderr %q", code, out, stderr)
 	}
 	var got map[string]any
@@ -56,7 +57,7 @@ func TestVerify(t *testing.T) {
 func TestVerifyGivesUp(t *testing.T) {
 	engine, url := serve(t, localaws.Options{Shards: 1})
 	args := []string{"verify", "--local", "--endpoint-url", url}
-	if code, out, stderr := call(t, append(args, "--events", "none")...); code != exitUsage || out != "" || !strings.Contains(stderr, "none") {
+	if code, out, stderr := call(t, append(args, "--events", "none")...); code != cli.Usage || out != "" || !strings.Contains(stderr, "none") {
 		t.Errorf("no table: code %d, stdout %q, stderr %q", code, out, stderr)
 	}
 	var scans atomic.Int64
@@ -68,14 +69,14 @@ func TestVerifyGivesUp(t *testing.T) {
 		return true
 	}})
 	code, out, stderr := call(t, append(args, "--timeout", "300ms")...)
-	if code != exitFailed || out != "" || !strings.Contains(stderr, "gave up after --timeout 300ms") {
+	if code != cli.Failed || out != "" || !strings.Contains(stderr, "gave up after --timeout 300ms") {
 		t.Errorf("a time-out: code %d, stdout %q, stderr %q", code, out, stderr)
 	}
 	before := scans.Load()
 	p := spawn(t, environment(t), args...)
 	p.until("verify reads", func() bool { return scans.Load() > before })
 	p.signal(syscall.SIGINT)
-	if code := p.wait(); code != exitInterrupted || p.out.String() != "" || p.err.String() != "shard-reader: interrupted\n" {
+	if code := p.wait(); code != cli.Interrupted || p.out.String() != "" || p.err.String() != "shard-reader: interrupted\n" {
 		t.Errorf("an interrupt: code %d, stdout %q, stderr %q", code, p.out.String(), p.err.String())
 	}
 }

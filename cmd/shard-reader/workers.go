@@ -13,11 +13,13 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"millrace/internal/cli"
 )
 
 // workers are the demo's worker processes, one after the other.
 type workers struct {
-	flags   pipelineFlags
+	flags   cli.Pipeline
 	show    *stage
 	verbose bool
 

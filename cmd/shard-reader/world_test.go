@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"millrace/eventstore"
+	"millrace/internal/cli"
 	"millrace/internal/jitter"
 	"millrace/internal/localaws"
 	"millrace/service"
@@ -29,28 +30,16 @@ func serve(t *testing.T, o localaws.Options) (*localaws.Engine, string) {
 		_ = server.Close()
 		_ = engine.Close()
 	})
-	if err := createTables(t.Context(), defaults(server.URL)); err != nil {
+	if err := createTables(t.Context(), cli.Defaults(server.URL)); err != nil {
 		t.Fatal(err)
 	}
 	return engine, server.URL
 }
 
-// defaults are the flags that nobody gave.
-func defaults(url string) pipelineFlags {
-	return pipelineFlags{
-		Group: "orders", Events: "orders-events", View: "orders-view", Control: "millrace", Fold: "orders",
-		EndpointURL: url, Local: true,
-	}
-}
-
 // wired is the default pipeline as the test itself uses it.
 func wired(t *testing.T, url string) *service.Service {
 	t.Helper()
-	folds, err := registry()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := service.New(t.Context(), defaults(url).config(), folds)
+	s, err := cli.Defaults(url).Service(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func placeOf(pkg string) (p place, ok bool) {
 	case "internal":
 		name, _, _ := strings.Cut(rest, "/")
 		switch name {
-		case "sim", "interop":
+		case "sim", "interop", "cli":
 			return place{floor: top, tree: "internal/" + name, aws: true}, true
 		case "awsvalue", "awsclient", "localaws":
 			return place{floor: helper, tree: "internal/" + name, aws: true}, true

@@ -1,0 +1,114 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+
+	"millrace/event"
+	"millrace/projection"
+	"millrace/projection/ordersview"
+	"millrace/service"
+)
+
+// Pipeline is the flags that say which tables a command works on.
+type Pipeline struct {
+	Group   string `help:"Consumer group: part of every key, so that groups share a control table." default:"orders"`
+	Events  string `help:"Event table, of the orders layout: pk, and sk of 12 digits." default:"orders-events"`
+	View    string `help:"Table of the read model, with the partition key pk." default:"orders-view"`
+	Control string `help:"Control table: leases, checkpoints and blocked aggregates." default:"millrace"`
+	Fold    string `help:"Fold of the read model." enum:"orders" default:"orders"`
+
+	EndpointURL string `name:"endpoint-url" help:"Address of DynamoDB and its streams. Default: AWS." placeholder:"URL"`
+	Region      string `help:"AWS Region. Default: the environment's." placeholder:"REGION"`
+	Local       bool   `help:"For the embedded engine: fixed credentials, and no AWS file of this machine is read."`
+}
+
+// Defaults are the flags that nobody gave, on an embedded engine.
+func Defaults(endpoint string) Pipeline {
+	return Pipeline{
+		Group: "orders", Events: "orders-events", View: "orders-view", Control: "millrace", Fold: "orders",
+		EndpointURL: endpoint, Local: true,
+	}
+}
+
+// Validate is asked by the parser of every command that embeds the flags.
+func (f Pipeline) Validate() error {
+	if f.EndpointURL == "" {
+		return nil
+	}
+	address, err := url.Parse(f.EndpointURL)
+	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
+		return fmt.Errorf("--endpoint-url is %q and must be an address like http://127.0.0.1:8008", f.EndpointURL)
+	}
+	return nil
+}
+
+// Config is the flags as the service takes them.
+func (f Pipeline) Config() service.Config {
+	return service.Config{
+		Group: f.Group, Events: f.Events, View: f.View, Control: f.Control, Fold: f.Fold,
+		AWS: service.AWS{Region: f.Region, Endpoint: f.EndpointURL, Local: f.Local},
+	}
+}
+
+// Service wires the pipeline, with the folds that are built in. What it cannot
+// be wired with is an error of usage.
+func (f Pipeline) Service(ctx context.Context) (*service.Service, error) {
+	folds, err := Registry()
+	if err != nil {
+		return nil, err
+	}
+	s, err := service.New(ctx, f.Config(), folds)
+	if err != nil {
+		return nil, &ExitError{Usage, err}
+	}
+	return s, nil
+}
+
+// Registry is the folds that are built in.
+func Registry() (service.Registry, error) {
+	orders, err := ordersview.Projection()
+	return service.Registry{Folds: map[string]projection.Projection{"orders": orders}}, err
+}
+
+// Configured gives what only an operator can put right its exit code: a table
+// that is not there, a permission that is not given.
+func Configured(err error) error {
+	if event.ClassOf(err) == event.Permanent {
+		return &ExitError{Usage, err}
+	}
+	return err
+}
+
+// Limit is the flag that ends a command which takes too long.
+type Limit struct {
+	Timeout time.Duration `help:"Give up after this time. Default: never."`
+}
+
+// Validate is asked by the parser of every command that embeds the flag.
+func (l Limit) Validate() error {
+	if l.Timeout < 0 {
+		return fmt.Errorf("--timeout is %v and must not be negative", l.Timeout)
+	}
+	return nil
+}
+
+// Within bounds a context.
+func (l Limit) Within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if l.Timeout == 0 {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, l.Timeout)
+}
+
+// Told says of an error that the limit was the reason, if it was; what is what
+// was not finished.
+func (l Limit) Told(ctx context.Context, err error, what string) error {
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fmt.Errorf("gave up after --timeout %v, %s: %w", l.Timeout, what, err)
+	}
+	return Configured(err)
+}

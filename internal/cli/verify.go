@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"millrace/status"
+)
+
+// Verify is the verb that compares a read model with its events.
+type Verify struct {
+	Pipeline
+	Output string        `help:"table or json." enum:"table,json" default:"table"`
+	Wait   time.Duration `help:"How long those that are behind may take to catch up, all together, before they count: under live traffic something always is behind." default:"10s"`
+	Limit
+}
+
+// Help goes on where the verb's one line ends.
+func (Verify) Help() string {
+	return `It reads both tables once, consistently, and changes nothing. It may run at any time, beside workers and writers.
+
+Exit code 5 means that something differs. Behind: no worker runs, or it has not come so far. Blocked: a version cannot be applied; dlq-redriver shows why and brings it back. Ahead or missing: events were removed from the event table. Mismatch: the item was changed by somebody else, or the fold has changed since it was written.`
+}
+
+// Validate is asked by the parser: with two sets of flags that have one, the
+// verb needs its own.
+func (v Verify) Validate() error {
+	if v.Wait < 0 {
+		return fmt.Errorf("--wait is %v and must not be negative", v.Wait)
+	}
+	return errors.Join(v.Pipeline.Validate(), v.Limit.Validate())
+}
+
+// VerifyResult is the JSON form.
+type VerifyResult struct {
+	Schema   string `json:"schema"`
+	Verified bool   `json:"verified"`
+	status.Report
+}
+
+// Run compares, prints, and exits with 5 when something differs.
+func (v Verify) Run(c Console, s Stop) error {
+	ctx, cancel := v.Within(s.Drain)
+	defer cancel()
+	pipeline, err := v.Service(ctx)
+	if err != nil {
+		return err
+	}
+	report, err := pipeline.Verify(ctx, v.Wait)
+	if err != nil {
+		return v.Told(ctx, err, "the comparison is not complete")
+	}
+	if v.Output == "json" {
+		err = PrintJSON(c.Out, VerifyResult{Schema: "millrace.verify/v1", Verified: report.Healthy(), Report: report})
+	} else {
+		err = printReport(c.Out, report, v.View, v.Events)
+	}
+	if err == nil && !report.Healthy() {
+		err = &ExitError{Code: Unhealthy}
+	}
+	return err
+}
+
+func printReport(out io.Writer, r status.Report, view, events string) error {
+	verdict := fmt.Sprintf("%s is the fold of %s: %s aggregates, %s events in effect, each once and in order.",
+		view, events, Grouped(r.Aggregates), Grouped(r.Events))
+	if !r.Healthy() {
+		verdict = fmt.Sprintf("%s is NOT the fold of %s.", view, events)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n\n", verdict)
+	for _, line := range []struct{ name, value, about string }{
+		{"aggregates", Grouped(r.Aggregates), ""},
+		{"events", Grouped(r.Events), "in effect"},
+		{"behind", Grouped(r.Behind), "position below the newest version"},
+		{"blocked", Grouped(r.Blocked), "and held back by a version that cannot be applied"},
+		{"ahead", Grouped(r.Ahead), "position above it"},
+		{"mismatches", Grouped(r.Mismatches), "the item is not the fold of its events"},
+		{"missing", Grouped(r.Missing), "a version is missing in the event table"},
+	} {
+		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-10s  %12s   %s", line.name, line.value, line.about), " ") + "\n")
+	}
+	if len(r.Findings) > 0 {
+		fmt.Fprintf(&b, "\n  %-9s %-32s %12s %12s  %s\n", "KIND", "AGGREGATE", "POSITION", "HEAD", "WHAT")
+	}
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "  %-9s %-32s %12d %12d  %s\n", f.Kind, f.Aggregate, f.Position, f.Head, f.Text)
+	}
+	if more := r.Found() - len(r.Findings); more > 0 {
+		fmt.Fprintf(&b, "  ... and %s more\n", Grouped(more))
+	}
+	return PrintText(out, b.String())
+}
