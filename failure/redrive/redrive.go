@@ -81,6 +81,9 @@ func (r *Redriver) Redrive(ctx context.Context, marker failure.Marker) (Result, 
 	return result, nil
 }
 
+// errNoAnswer stands for the error of a sink that knows nothing of a run.
+var errNoAnswer = &event.Error{Class: event.Transient, Op: "applying a run: the sink does not know whether it took effect"}
+
 // drive is one redrive under way.
 type drive struct {
 	*Redriver
@@ -171,10 +174,13 @@ func (d *drive) applyRun(ctx context.Context, run event.Run) (uint64, *failedAt,
 		switch {
 		case !o.Known:
 			position, err := d.position(ctx)
-			if err != nil {
-				return run.After.Version, nil, err
+			if err != nil || position != run.After.Version {
+				return position, nil, err // whatever it is, the next run starts there
 			}
-			return position, nil, nil // whatever it is, the next run starts there
+			o.Position.Version = position // nothing of it is in effect: a failure like others
+			if o.Err == nil {
+				o.Err = errNoAnswer
+			}
 		case o.Err == nil:
 			return o.Position.Version, nil, nil
 		}
