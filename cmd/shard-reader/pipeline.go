@@ -19,6 +19,7 @@ type runCommand struct {
 	cli.Pipeline
 	Latest         bool          `help:"A group that has never read this stream starts at its end, not at its oldest record."`
 	CreateTables   bool          `help:"Create tables that are not there, on demand."`
+	Queue          string        `help:"On-failure queue, name or URL, that is told of each blocked aggregate. Default: none; what is to be told stays in the control table." placeholder:"QUEUE"`
 	Lease          time.Duration `help:"How long a lease stands without a renewal." default:"10s"`
 	Drain          time.Duration `help:"Time from SIGTERM to the end, at most." default:"25s"`
 	ReadsPerSecond float64       `help:"Reads of one shard per second; 0 means no limit." default:"5"`
@@ -30,6 +31,8 @@ type runCommand struct {
 // Help goes on where the verb's one line ends.
 func (runCommand) Help() string {
 	return `One worker of a consumer group; start more of them for more of the stream's shards or to stand by. What a worker leaves behind, however it ends, its successor goes on with.
+
+An event that cannot be applied blocks its aggregate: it is put on record in the control table, everything else goes on, and dlq-redriver brings it back after the fix.
 
 SIGTERM or SIGINT drains: nothing more is fetched, what is under way is finished, leases are handed back, exit code 0. A second signal stops at once, exit code 130.
 
@@ -69,7 +72,7 @@ func (r runCommand) Run(c cli.Console, s cli.Stop) error {
 	if config.ReadsPerSecond = r.ReadsPerSecond; r.ReadsPerSecond == 0 {
 		config.ReadsPerSecond = -1
 	}
-	config.Log = log
+	config.Queue, config.Build, config.Log = r.Queue, version, log
 	folds, err := cli.Registry()
 	if err != nil {
 		return err
@@ -90,11 +93,11 @@ func (r runCommand) Run(c cli.Console, s cli.Stop) error {
 	defer context.AfterFunc(s.Drain, func() {
 		log.Info().Dur("atMost", r.Drain).Msg("stopping: what is under way is finished; a second signal stops at once")
 	})()
-	err = worker.Run(s.Drain, s.Abort)
+	err = wired.Work(s.Drain, s.Abort, worker)
 	report()
 	stats := worker.Stats()
 	log.Info().Uint64("records", stats.Records).Uint64("applied", stats.Applied).Uint64("duplicates", stats.Duplicates).
-		Uint64("gapsFilled", stats.GapsFilled).Int("pending", stats.Pending).Msg("worker ends")
+		Uint64("gapsFilled", stats.GapsFilled).Uint64("blocked", stats.Blocked).Int("pending", stats.Pending).Msg("worker ends")
 	if err == nil && s.Abort.Err() != nil {
 		return &cli.ExitError{Code: cli.Interrupted, Cause: errors.New("stopped at once; the leases expire by themselves, and what was under way is read again")}
 	}
