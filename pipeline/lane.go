@@ -9,7 +9,6 @@ import (
 
 	"millrace/event"
 	"millrace/reorder"
-	"millrace/sinks"
 	"millrace/source"
 )
 
@@ -260,51 +259,4 @@ func (l *lane) done(ctx context.Context, run event.Run, o event.Outcome) (_ Trou
 		return Trouble{}, false
 	}
 	return *t, true
-}
-
-// learn reads positions of aggregates that are seen for the first time.
-func (l *lane) learn(ctx context.Context) {
-	for {
-		aggregates, ok := l.nextUnseen()
-		if !ok {
-			return
-		}
-		for try := 0; ; try++ {
-			call, cancel := context.WithTimeout(ctx, l.sink.Call)
-			positions, err := l.sink.Sink.Positions(call, aggregates)
-			cancel()
-			if err == nil {
-				l.learned(aggregates, positions)
-				break
-			}
-			if event.ClassOf(err) == event.Superseded {
-				l.w.fail(err)
-			}
-			if !l.w.again(ctx, "positions/"+l.sink.Name, try, err) {
-				return
-			}
-		}
-	}
-}
-
-func (l *lane) nextUnseen() ([]string, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for !l.stopped {
-		if aggregates := l.window.Unseen(sinks.MaxPositions); len(aggregates) > 0 {
-			return aggregates, true
-		}
-		l.unseen.Wait()
-	}
-	return nil, false
-}
-
-func (l *lane) learned(aggregates []string, positions []event.Position) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	now := time.Now()
-	for i, aggregate := range aggregates {
-		l.settle(l.window.Learn(now, aggregate, positions[i]))
-	}
-	l.wakeup()
 }

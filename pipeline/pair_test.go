@@ -361,6 +361,10 @@ func TestPair(t *testing.T) {
 				i := pick(len(p.asked), "asked")
 				a := p.asked[i]
 				p.asked = append(p.asked[:i], p.asked[i+1:]...)
+				if rapid.IntRange(0, 3).Draw(t, "unreadable") == 0 {
+					p.window.Unlearned(a, p.now.Add(time.Second))
+					return
+				}
 				p.settle(t, p.window.Learn(p.now, a, event.Position{Version: p.target[a]}))
 			},
 			"time passes": func(t *rapid.T) {

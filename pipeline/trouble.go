@@ -19,7 +19,7 @@ type troubles map[string]*Trouble
 type Trouble struct {
 	Sink      string
 	Aggregate string
-	Version   uint64 // the first that is not in effect
+	Version   uint64 // the first that is not in effect; 0 while the position cannot be read
 	EventType string // of that event; empty where it could not be read
 	Class     event.Class
 	Since     time.Time

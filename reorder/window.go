@@ -234,7 +234,7 @@ func (w *Window) ask(e *entry) {
 }
 
 // Unseen takes up to limit aggregates whose positions must be read from the
-// target. Each must be answered by Learn, sooner or later.
+// target. Each must be answered, by Learn or Unlearned, sooner or later.
 func (w *Window) Unseen(limit int) []string {
 	var out []string
 	for len(out) < limit {
@@ -264,6 +264,22 @@ func (w *Window) Learn(now time.Time, aggregate string, at event.Position) []Ref
 	w.stats.Duplicates += uint64(before - len(e.waiting))
 	w.arrange(now, e)
 	return w.settled
+}
+
+// Unlearned answers for an aggregate whose position could not be read. It is
+// among the unseen ones again at a time, or forgotten if it has no records any
+// more: then nobody needs its position.
+func (w *Window) Unlearned(aggregate string, retry time.Time) {
+	e := w.entries[aggregate]
+	switch {
+	case e == nil || e.state != unseen:
+	case len(e.waiting)+len(e.repeats) > 0:
+		w.withhold(e, retry)
+	default:
+		w.busy.remove(e)
+		w.forgetEntry(e)
+		e.work = nil
+	}
 }
 
 // Next claims the next ready aggregate and returns up to limit of its events.
@@ -433,9 +449,13 @@ func (w *Window) forgetIdle() {
 	for w.idle.len > w.opts.IdleAggregates {
 		e := w.idle.first
 		w.idle.remove(e)
-		delete(w.entries, e.aggregate)
-		if w.last == e {
-			w.last = nil
-		}
+		w.forgetEntry(e)
+	}
+}
+
+func (w *Window) forgetEntry(e *entry) {
+	delete(w.entries, e.aggregate)
+	if w.last == e {
+		w.last = nil
 	}
 }

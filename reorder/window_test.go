@@ -320,7 +320,8 @@ func TestAnyCalls(t *testing.T) {
 			"learn": func(t *rapid.T) {
 				check(w.Learn(now, aggregate.Draw(t, "aggregate"), event.Position{Version: version.Draw(t, "position")}))
 			},
-			"unseen": func(t *rapid.T) { w.Unseen(rapid.IntRange(0, 2).Draw(t, "limit")) },
+			"unlearned": func(t *rapid.T) { w.Unlearned(aggregate.Draw(t, "aggregate"), later.Draw(t, "retry")) },
+			"unseen":    func(t *rapid.T) { w.Unseen(rapid.IntRange(0, 2).Draw(t, "limit")) },
 			"due": func(t *rapid.T) {
 				now = now.Add(time.Duration(rapid.IntRange(0, 2000).Draw(t, "ms")) * time.Millisecond)
 				g, _ := w.Due(now)
