@@ -65,17 +65,14 @@ func (n *Notifier) Send(ctx context.Context) (sent int, unsent Unsent, err error
 	if err != nil {
 		return 0, Unsent{}, fmt.Errorf("reading the outbox: %w", err)
 	}
-	for len(promises) > 0 {
+	for len(promises) > 0 && ctx.Err() == nil {
 		some := promises[:min(round, len(promises))]
 		promises = promises[len(some):]
 		accepted, left := n.some(ctx, some)
 		sent += accepted
 		unsent.add(left)
-		if ctx.Err() != nil {
-			unsent.Letters += len(promises)
-			return sent, unsent, nil
-		}
 	}
+	unsent.Letters += len(promises) // a stop came first
 	return sent, unsent, nil
 }
 

@@ -20,6 +20,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // httpClient returns a client whose idle connections end with the test.
 func httpClient(t *testing.T) *http.Client {
+	t.Helper()
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
@@ -154,9 +155,26 @@ func TestLaterThan(t *testing.T) {
 // TestTextTellsApart guards the comparison that nearly all cases rest on.
 func TestTextTellsApart(t *testing.T) {
 	values := []item{
-		nil, {"a": str("1")}, {"a": num("1")}, {"a": num("1.0")}, {"a": boolean(true)}, {"a": null()}, {"b": str("1")},
-		{"a": bin(1)}, {"a": strs("1")}, {"a": nums("1")}, {"a": bins([]byte{1})}, {"a": list(str("1"))}, {"a": list(num("1"))},
-		{"a": list()}, {"a": dict(item{})}, {"a": dict(item{"a": str("1")})}, {"a": str("")}, {"a": bin()}, {"a": strs("1", "2")}, {"a": strs("1 2")},
+		nil,
+		{"a": str("1")},
+		{"a": num("1")},
+		{"a": num("1.0")},
+		{"a": boolean(true)},
+		{"a": null()},
+		{"b": str("1")},
+		{"a": bin(1)},
+		{"a": strs("1")},
+		{"a": nums("1")},
+		{"a": bins([]byte{1})},
+		{"a": list(str("1"))},
+		{"a": list(num("1"))},
+		{"a": list()},
+		{"a": dict(item{})},
+		{"a": dict(item{"a": str("1")})},
+		{"a": str("")},
+		{"a": bin()},
+		{"a": strs("1", "2")},
+		{"a": strs("1 2")},
 	}
 	seen := map[string]int{}
 	for i, value := range values {
