@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"time"
 
@@ -71,6 +72,7 @@ func New(ctx context.Context, o Options) (aws.Config, error) {
 
 func finish(cfg aws.Config, o Options) aws.Config {
 	cfg.AppID = o.AppID
+	cfg.HTTPClient = sender{cfg.HTTPClient}
 	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	if o.Endpoint != "" {
 		cfg.BaseEndpoint = aws.String(o.Endpoint)
@@ -88,4 +90,18 @@ func newHTTPClient() *awshttp.BuildableClient {
 		t.MaxIdleConns = 2 * idleConnections
 		t.MaxIdleConnsPerHost = idleConnections
 	})
+}
+
+// sender sends a request's body without its WriteTo. The SDK closes the body as
+// soon as it has the answer, and a closed body answers io.EOF from WriteTo,
+// which net/http takes for a failed request: it tears the connection down while
+// the answer is being read. Servers as near as the embedded engine are quick
+// enough for that.
+type sender struct{ next aws.HTTPClient }
+
+func (s sender) Do(request *http.Request) (*http.Response, error) {
+	if request.Body != nil {
+		request.Body = struct{ io.ReadCloser }{request.Body}
+	}
+	return s.next.Do(request) //nolint:wrapcheck // the SDK names the call
 }

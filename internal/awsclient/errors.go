@@ -48,7 +48,9 @@ func Unanswered(err error) bool {
 		return false
 	}
 	if status := statusOf(err); status != 0 {
-		return status >= 500
+		// An error with a 200 is an answer that broke off, or was none: the call
+		// has taken effect.
+		return status >= 500 || status < 300
 	}
 	// No answer at all: a cancelled call, a time-out, a broken connection. An
 	// API error without a response does not occur; a refusal before sending
@@ -94,7 +96,7 @@ func classOf(err error) event.Class {
 		return event.Stopping
 	case Throttled(err), slices.Contains(transients, code):
 		return event.Transient
-	case statusOf(err) >= 500:
+	case statusOf(err) >= 500, statusOf(err) != 0 && statusOf(err) < 300:
 		return event.Transient
 	case code != "":
 		return event.Permanent

@@ -47,6 +47,9 @@ func get(ctx context.Context, c *dynamodb.Client) error {
 func TestWhatAFailedCallMeans(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
+	cutShort := client(&localaws.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"Item":{"pk":{"S":"a`)
+	})})
 	for _, tc := range []struct {
 		name       string
 		ctx        context.Context
@@ -65,6 +68,7 @@ func TestWhatAFailedCallMeans(t *testing.T) {
 		{name: "expired token", client: failing(400, "ExpiredTokenException"), class: event.Transient},
 		{name: "failed condition", client: failing(400, "ConditionalCheckFailedException"), class: event.Permanent},
 		{name: "broken connection", client: client(broken{errors.New("connection reset by peer")}), class: event.Transient, unanswered: true},
+		{name: "answer that breaks off", client: cutShort, class: event.Transient, unanswered: true},
 		{name: "time-out", client: client(broken{context.DeadlineExceeded}), class: event.Transient, unanswered: true},
 		{name: "our own stop", ctx: cancelled, client: client(broken{context.Canceled}), class: event.Stopping, unanswered: true},
 	} {
