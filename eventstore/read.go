@@ -110,6 +110,9 @@ func (s *Store) page(ctx context.Context, op string, query *dynamodb.QueryInput)
 	if err != nil {
 		return nil, nil, err
 	}
+	if out.Items == nil {
+		return nil, nil, invalid(op, errNoItems)
+	}
 	events := make([]event.Event, 0, len(out.Items))
 	for _, raw := range out.Items {
 		item, err := awsvalue.Item(raw)

@@ -44,6 +44,9 @@ func (s *Store) Scan(ctx context.Context, segment, total int, page func([]event.
 		if err != nil {
 			return err
 		}
+		if out.Items == nil {
+			return invalid(op, errNoItems)
+		}
 		items := make([]event.Item, len(out.Items))
 		for i, raw := range out.Items {
 			if items[i], err = awsvalue.Item(raw); err != nil {
@@ -61,3 +64,7 @@ func (s *Store) Scan(ctx context.Context, segment, total int, page func([]event.
 		from = out.LastEvaluatedKey
 	}
 }
+
+// errNoItems: an answer has items, none at least, unless it is no service's.
+// Without this check it would pass for an empty table or aggregate.
+var errNoItems = errors.New("the answer has no items")

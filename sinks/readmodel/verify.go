@@ -2,6 +2,7 @@ package readmodel
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -58,6 +59,9 @@ func (s *Sink) Scan(ctx context.Context, segment, total int, after event.Item) (
 	})
 	if err != nil {
 		return Page{}, awsclient.Classify(op, err)
+	}
+	if out.Items == nil { // no service's answer; it would pass for an empty table
+		return Page{}, &event.Error{Class: event.Permanent, Op: op, Err: errors.New("the answer has no items")}
 	}
 	var page Page
 	if page.Items, err = s.ours(out.Items); err != nil {

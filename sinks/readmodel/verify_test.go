@@ -2,9 +2,14 @@ package readmodel_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"millrace/event"
 	"millrace/projection"
@@ -12,6 +17,25 @@ import (
 	"millrace/sinks/readmodel"
 	"millrace/sinks/sinktest"
 )
+
+// TestAnEmptyAnswerIsNoEmptyTable: an endpoint that is no DynamoDB may answer
+// 200 and nothing.
+func TestAnEmptyAnswerIsNoEmptyTable(t *testing.T) {
+	b := newBench(t)
+	s := b.sink(func(o *readmodel.Options) {
+		o.Client = dynamodb.NewFromConfig(b.Config("worker"), func(o *dynamodb.Options) { o.HTTPClient = silent{} })
+	})
+	if _, err := s.Scan(t.Context(), 0, 1, nil); event.ClassOf(err) != event.Permanent {
+		t.Errorf("an answer without items: %v", err)
+	}
+}
+
+// silent answers every call with success and nothing else.
+type silent struct{}
+
+func (silent) Do(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{}`))}, nil
+}
 
 func TestCompare(t *testing.T) {
 	b := newBench(t)

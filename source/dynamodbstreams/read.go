@@ -68,6 +68,11 @@ func (s *Stream) Read(ctx context.Context, it source.Iterator, limit int) (sourc
 	if err != nil {
 		return source.Page{}, s.failed(ctx, op, err)
 	}
+	// An answer has records, none at least, unless it is no service's: it would
+	// pass for the end of the shard, which nobody reads again.
+	if out.Records == nil && aws.ToString(out.NextShardIterator) == "" {
+		return source.Page{}, noAnswer(op, "records")
+	}
 	page := source.Page{Records: make([]event.Record, len(out.Records)), Next: source.Iterator(aws.ToString(out.NextShardIterator))}
 	for i, in := range out.Records {
 		if page.Records[i], err = convertRecord(in); err != nil {

@@ -89,6 +89,27 @@ func TestFault06_FinalPageThroughTheAPI(t *testing.T) {
 	}
 }
 
+// TestAnEmptyAnswerIsNotTheEndOfAShard: an endpoint that is no DynamoDB may
+// answer 200 and nothing, and the shard goes on where it was.
+func TestAnEmptyAnswerIsNotTheEndOfAShard(t *testing.T) {
+	s, _ := open(t, map[string][]answer{
+		"GetShardIterator": ok(`{"ShardIterator":"it"}`),
+		"GetRecords":       {{body: `{}`}, {body: ""}, {body: records("next", inserted(1, `{"pk":{"S":"a"}}`))}},
+	})
+	c, err := source.NewCursor(s, "a", source.Start{Kind: source.TrimHorizon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if _, err := c.Read(t.Context(), 1000); event.ClassOf(err) != event.Permanent || c.Ended() {
+			t.Fatalf("%v, ended %v", err, c.Ended())
+		}
+	}
+	if page, err := c.Read(t.Context(), 1000); err != nil || len(page.Records) != 1 {
+		t.Errorf("%d records, %v", len(page.Records), err)
+	}
+}
+
 func TestRecordAsTheStreamGaveIt(t *testing.T) {
 	ttl := `{"eventID":"e2","eventName":"REMOVE","userIdentity":{"Type":"Service","PrincipalId":"dynamodb.amazonaws.com"},` +
 		`"dynamodb":{"ApproximateCreationDateTime":1772366400,"Keys":{"pk":{"S":"a"}},"OldImage":{"pk":{"S":"a"},"n":{"N":"1"}},"SequenceNumber":"2"}}`
