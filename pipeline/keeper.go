@@ -24,6 +24,8 @@ type keeper struct {
 	told    map[source.ShardID]bool // parents whose absence was logged
 	list    time.Time               // when to list the stream again
 	lists   int
+	// How often the last calls of a kind failed, one after the other.
+	failedLists, failedTakes int
 }
 
 func newKeeper(w *Worker) *keeper {
@@ -121,8 +123,9 @@ func (k *keeper) cycle(ctx context.Context, take func(checkpoint.Lease) error) (
 		if err != nil {
 			// What was listed is kept; the rest comes with the next cycle.
 			k.w.counters.retries.Add(1)
-			k.w.opts.Log.Debug().Err(err).Msg("listing the stream's shards failed")
-		} else if k.listing.Complete() && k.listing.Cursor() == "" {
+			k.w.tellCall("list", k.failedLists, err)
+			k.failedLists++
+		} else if k.failedLists = 0; k.listing.Complete() && k.listing.Cursor() == "" {
 			k.lists++
 			k.list = now.Add(k.w.opts.Jitter.Around(k.w.opts.Discover, k.w.opts.Worker+"/discover", k.lists))
 		}
@@ -262,10 +265,12 @@ func (k *keeper) take(ctx context.Context, rows []checkpoint.Lease, lineage sour
 		}
 		switch err := take(l); {
 		case err == nil:
+			k.failedTakes = 0
 		case event.ClassOf(err) == event.Fenced: // somebody was quicker
 		default:
 			k.w.counters.retries.Add(1)
-			k.w.opts.Log.Debug().Stringer("shard", l.Key).Err(err).Msg("taking a lease failed")
+			k.w.tellCall("take/"+string(l.Key.Shard), k.failedTakes, err)
+			k.failedTakes++
 		}
 	}
 	return waiting

@@ -16,6 +16,7 @@ import (
 func (s *shard) keepLease(ctx context.Context) {
 	defer s.end() //nolint:contextcheck // the end of ctx is what it cleans up after
 	renew := s.w.opts.Jitter.Around(s.w.opts.Renew, s.timer("renew"), 0)
+	failures := 0
 	for n := 1; ; n++ {
 		s.waitForWork(ctx, renew)
 		if ctx.Err() != nil {
@@ -26,6 +27,7 @@ func (s *shard) keepLease(ctx context.Context) {
 		case err == nil && last:
 			return
 		case err == nil:
+			failures = 0
 			renew = s.w.opts.Jitter.Around(s.w.opts.Renew, s.timer("renew"), n)
 		case event.ClassOf(err) == event.Fenced:
 			s.w.counters.fenced.Add(1)
@@ -41,7 +43,8 @@ func (s *shard) keepLease(ctx context.Context) {
 			// Nobody knows whether it landed. The trust window ends the reading
 			// if this goes on, and the row itself tells in the end.
 			s.w.counters.retries.Add(1)
-			s.w.opts.Log.Debug().Stringer("shard", s.key).Err(err).Msg("a lease write failed")
+			s.w.tellCall("lease/"+string(s.key.Shard), failures, err)
+			failures++
 			renew = s.w.opts.Jitter.Backoff(100*time.Millisecond, s.w.opts.Renew/2, s.timer("rewrite"), n)
 			if jitter.Sleep(ctx, renew) != nil {
 				return

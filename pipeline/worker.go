@@ -172,21 +172,38 @@ func (w *Worker) kick() {
 	}
 }
 
-// again waits before a call is repeated and reports whether to. It logs what
-// will not go away by itself.
+// again waits before a call is repeated and reports whether to.
 func (w *Worker) again(ctx context.Context, name string, try int, err error) bool {
 	if ctx.Err() != nil {
 		return false
 	}
 	w.counters.retries.Add(1)
+	w.tellCall(name, try, err)
 	base, limit := 50*time.Millisecond, 2*time.Second
-	if class := event.ClassOf(err); class != event.Transient && class != event.Stopping {
+	if lastingCall(err) {
 		base, limit = time.Second, 30*time.Second
-		if try&(try-1) == 0 { // at first, and ever more seldom
-			w.opts.Log.Error().Str("call", name).Int("try", try+1).Err(err).Msg("a call fails and will be repeated")
-		}
 	}
 	return jitter.Sleep(ctx, w.opts.Jitter.Backoff(base, limit, w.opts.Worker+"/"+name, try)) == nil
+}
+
+// tellCall logs a call that failed and will be repeated, at first and ever more
+// seldom: at once when it will not go away by itself, and otherwise when it has
+// not gone away. A worker whose every call fails must not look like one that
+// has nothing to do.
+func (w *Worker) tellCall(name string, try int, err error) {
+	switch {
+	case try&(try-1) != 0:
+	case lastingCall(err):
+		w.opts.Log.Error().Str("call", name).Int("try", try+1).Err(err).Msg("a call fails and will be repeated")
+	case try >= 8:
+		w.opts.Log.Warn().Str("call", name).Int("try", try+1).Err(err).Msg("a call still fails and will be repeated")
+	}
+}
+
+// lastingCall reports whether repeating a call soon is no use.
+func lastingCall(err error) bool {
+	class := event.ClassOf(err)
+	return class != event.Transient && class != event.Stopping
 }
 
 // violation counts and shows a change of an event item, which an event store
