@@ -25,7 +25,9 @@ type keeper struct {
 	list    time.Time               // when to list the stream again
 	lists   int
 	// How often the last calls of a kind failed, one after the other.
-	failedLists, failedTakes int
+	failedLists, failedTakes, failedAsks int
+	askNext                              time.Time // when to ask for the stream's successor again
+	asks                                 int
 }
 
 func newKeeper(w *Worker) *keeper {
@@ -140,6 +142,7 @@ func (k *keeper) cycle(ctx context.Context, take func(checkpoint.Lease) error) (
 		lineage = k.lineage(rows)
 	}
 	waiting := k.take(ctx, rows, lineage, take)
+	k.succeed(ctx, rows)
 	return waiting || !k.listing.Complete(), nil
 }
 

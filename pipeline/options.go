@@ -117,6 +117,11 @@ type Options struct {
 	// store it is asked for again, in a transaction. Default 5 s.
 	GapConfirm time.Duration
 
+	// Succeeded reports whether the table has another stream by now. It is asked
+	// while this one is disabled and read to its end; Run then returns
+	// ErrStreamEnded. Default: never.
+	Succeeded func(ctx context.Context) (bool, error)
+
 	// Drain is the time from the stop until the worker returns. Default 25 s.
 	Drain time.Duration
 

@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -103,16 +104,21 @@ func (s *Service) Worker(ctx context.Context) (*pipeline.Worker, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
-	stream, err := adapter.Find(ctx, s.config.Events)
+	newest, err := adapter.Find(ctx, s.config.Events)
 	if err != nil {
 		return nil, err
 	}
 	control := s.control()
-	if err := s.ready(ctx, stream, control); err != nil {
+	stream, err := s.follow(ctx, newest, control)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.ready(ctx, stream.Stream); err != nil {
 		return nil, err
 	}
 	o := s.config.options()
-	o.Stream, o.Control, o.Store, o.Layout = stream, control, s.events, s.events.Layout()
+	o.Start, o.Succeeded = stream.start, s.succeeded(adapter, stream.Label())
+	o.Stream, o.Control, o.Store, o.Layout = stream.Stream, control, s.events, s.events.Layout()
 	o.Markers, o.Table = s.Markers(), s.config.Events
 	o.Sinks = []pipeline.Sink{{Name: s.config.Sink, Version: s.config.Version, Sink: s.view, Parallel: s.config.Parallel}}
 	return pipeline.NewWorker(o)
@@ -120,17 +126,29 @@ func (s *Service) Worker(ctx context.Context) (*pipeline.Worker, error) {
 
 // Run runs a pipeline until ctx ends and then drains it; the end of abort cuts
 // the drain short. It returns nil after a stop. Whoever wants to see the
-// worker's counters makes it with New and Worker.
+// workers' counters uses New and Workers.
 func Run(ctx, abort context.Context, c Config, r Registry) error {
 	s, err := New(ctx, c, r)
 	if err != nil {
 		return err
 	}
-	w, err := s.Worker(ctx)
-	if err != nil {
-		return err
+	return s.Workers(ctx, func(w *pipeline.Worker) error { return s.Work(ctx, abort, w) })
+}
+
+// Workers makes a worker and has it run, and another one each time that the
+// stream was disabled, is read to its end, and was enabled again, until run
+// returns anything but pipeline.ErrStreamEnded.
+func (s *Service) Workers(ctx context.Context, run func(*pipeline.Worker) error) error {
+	for {
+		w, err := s.Worker(ctx)
+		if err != nil {
+			return err
+		}
+		if err := run(w); !errors.Is(err, pipeline.ErrStreamEnded) {
+			return err
+		}
+		s.config.Log.Info().Msg("the stream is read to its end; the table's next one is read from here on")
 	}
-	return s.Work(ctx, abort, w)
 }
 
 // Verify compares the read model with the fold of the events. wait is how long

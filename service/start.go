@@ -7,7 +7,6 @@ import (
 
 	"millrace/event"
 	"millrace/internal/awsclient"
-	"millrace/pipeline"
 	"millrace/source/dynamodbstreams"
 )
 
@@ -18,7 +17,7 @@ const startWait = 15 * time.Second
 // shows at the start and by its name, not as a call that is repeated for ever.
 // It makes the calls that a worker makes anyway, and so needs no permission of
 // its own. What will go away by itself is no reason not to start.
-func (s *Service) ready(ctx context.Context, stream *dynamodbstreams.Stream, control pipeline.Control) error {
+func (s *Service) ready(ctx context.Context, stream *dynamodbstreams.Stream) error {
 	info, err := stream.Describe(ctx)
 	if lasts(err) {
 		return err
@@ -31,10 +30,6 @@ func (s *Service) ready(ctx context.Context, stream *dynamodbstreams.Stream, con
 			// API Reference, UpdateTable: the view of a stream cannot be changed.
 			Hint: "a stream's view type is fixed: disable the stream and enable a new one",
 		}
-	}
-	_, err = control.List(ctx, s.config.Group, s.config.Events)
-	if err := absent(err, "control table", s.config.Control); lasts(err) {
-		return err
 	}
 	_, err = s.view.Positions(ctx, []string{"-"}) // of nobody: the table and its key are what counts
 	if err := absent(err, "read model's table", s.config.View); lasts(err) {

@@ -81,26 +81,35 @@ func (r runCommand) Run(c cli.Console, s cli.Stop) error {
 	if err != nil {
 		return &cli.ExitError{Code: cli.Usage, Cause: err}
 	}
-	worker, err := wired.Worker(s.Drain)
-	if err != nil {
+	defer context.AfterFunc(s.Drain, func() {
+		log.Info().Dur("atMost", r.Drain).Msg("stopping: what is under way is finished; a second signal stops at once")
+	})()
+	started := false
+	err = wired.Workers(s.Drain, func(worker *pipeline.Worker) error {
+		started = true
+		return r.work(c, s, wired, worker, log)
+	})
+	switch {
+	case !started:
 		return cli.Configured(err)
+	case err == nil && s.Abort.Err() != nil:
+		return &cli.ExitError{Code: cli.Interrupted, Cause: errors.New("stopped at once; the leases expire by themselves, and what was under way is read again")}
 	}
+	return err
+}
+
+// work runs one worker from its first line of the log to its last.
+func (r runCommand) work(c cli.Console, s cli.Stop, wired *service.Service, worker *pipeline.Worker, log zerolog.Logger) error {
 	log.Info().Str("version", version).Str("group", r.Group).Str("events", r.Events).Str("view", r.View).Msg("worker starts")
 	report := func() {}
 	if r.Progress > 0 {
 		report = startProgress(c.Out, worker, r.Progress)
 	}
-	defer context.AfterFunc(s.Drain, func() {
-		log.Info().Dur("atMost", r.Drain).Msg("stopping: what is under way is finished; a second signal stops at once")
-	})()
-	err = wired.Work(s.Drain, s.Abort, worker)
+	err := wired.Work(s.Drain, s.Abort, worker)
 	report()
 	stats := worker.Stats()
 	log.Info().Uint64("records", stats.Records).Uint64("applied", stats.Applied).Uint64("duplicates", stats.Duplicates).
 		Uint64("gapsFilled", stats.GapsFilled).Uint64("blocked", stats.Blocked).Int("pending", stats.Pending).Msg("worker ends")
-	if err == nil && s.Abort.Err() != nil {
-		return &cli.ExitError{Code: cli.Interrupted, Cause: errors.New("stopped at once; the leases expire by themselves, and what was under way is read again")}
-	}
 	return err
 }
 
