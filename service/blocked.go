@@ -3,17 +3,16 @@ package service
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"millrace/event"
 	"millrace/failure"
 	markers "millrace/failure/dynamodb"
-	"millrace/internal/jitter"
 )
 
 // Markers is the control table's part that holds blocked aggregates.
@@ -51,7 +50,7 @@ type Listing struct {
 // Blocked lists blocked aggregates. It reads the control table alone, so that
 // looking changes nothing, at a queue or elsewhere.
 func (s *Service) Blocked(ctx context.Context, selection Selection) (Listing, error) {
-	all, foreign, err := s.patientlyListed(ctx)
+	all, foreign, err := s.listed(ctx)
 	if err != nil {
 		return Listing{}, err
 	}
@@ -66,23 +65,14 @@ func (s *Service) Blocked(ctx context.Context, selection Selection) (Listing, er
 	return listing, nil
 }
 
-// patientlyListed waits throttles out.
-func (s *Service) patientlyListed(ctx context.Context) ([]failure.Marker, []markers.Foreign, error) {
-	source := jitter.New()
-	for try := 0; ; try++ {
-		list, foreign, err := s.listed(ctx)
-		if err == nil || event.ClassOf(err) != event.Transient || try == 10 {
-			return list, foreign, err
-		}
-		if stopped := jitter.Sleep(ctx, source.Backoff(50*time.Millisecond, 2*time.Second, "markers", try)); stopped != nil {
-			return nil, nil, errors.Join(stopped, err)
-		}
-	}
-}
-
-// listed reads the markers that are not live.
+// listed reads the markers that are not live, of 64 partitions. The client
+// itself repeats a call that is throttled: to begin again with the first
+// partition would never come to an end on a busy table.
 func (s *Service) listed(ctx context.Context) ([]failure.Marker, []markers.Foreign, error) {
-	list, foreign, err := s.Markers().Markers(ctx, s.scope())
+	client := dynamodb.NewFromConfig(s.aws, func(o *dynamodb.Options) {
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = 10, 2*time.Second })
+	})
+	list, foreign, err := markers.New(markers.Options{Client: client, Table: s.config.Control}).Markers(ctx, s.scope())
 	for i, m := range list {
 		if m.Cause.Fingerprint == "" { // no build of ours leaves it out, but each marker must be in a group
 			list[i].Cause.Fingerprint = failure.Fingerprint(m.Key.Sink, m.Cause.Type, m.Cause.Class, "")

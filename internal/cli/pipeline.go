@@ -83,32 +83,32 @@ func Configured(err error) error {
 	return err
 }
 
-// Limit is the flag that ends a command which takes too long.
-type Limit struct {
+// Deadline is the flag that ends a command which takes too long.
+type Deadline struct {
 	Timeout time.Duration `help:"Give up after this time. Default: never."`
 }
 
 // Validate is asked by the parser of every command that embeds the flag.
-func (l Limit) Validate() error {
-	if l.Timeout < 0 {
-		return fmt.Errorf("--timeout is %v and must not be negative", l.Timeout)
+func (d Deadline) Validate() error {
+	if d.Timeout < 0 {
+		return fmt.Errorf("--timeout is %v and must not be negative", d.Timeout)
 	}
 	return nil
 }
 
 // Within bounds a context.
-func (l Limit) Within(ctx context.Context) (context.Context, context.CancelFunc) {
-	if l.Timeout == 0 {
+func (d Deadline) Within(ctx context.Context) (context.Context, context.CancelFunc) {
+	if d.Timeout == 0 {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, l.Timeout)
+	return context.WithTimeout(ctx, d.Timeout)
 }
 
-// Told says of an error that the limit was the reason, if it was; what is what
+// Told says of an error that the deadline was the reason, if it was; what is what
 // was not finished.
-func (l Limit) Told(ctx context.Context, err error, what string) error {
+func (d Deadline) Told(ctx context.Context, err error, what string) error {
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("gave up after --timeout %v, %s: %w", l.Timeout, what, err)
+		return fmt.Errorf("gave up after --timeout %v, %s: %w", d.Timeout, what, err)
 	}
 	return Configured(err)
 }

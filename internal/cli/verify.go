@@ -15,7 +15,7 @@ type Verify struct {
 	Pipeline
 	Output string        `help:"table or json." enum:"table,json" default:"table"`
 	Wait   time.Duration `help:"How long those that are behind may take to catch up, all together, before they count: under live traffic something always is behind." default:"10s"`
-	Limit
+	Deadline
 }
 
 // Help goes on where the verb's one line ends.
@@ -31,7 +31,7 @@ func (v Verify) Validate() error {
 	if v.Wait < 0 {
 		return fmt.Errorf("--wait is %v and must not be negative", v.Wait)
 	}
-	return errors.Join(v.Pipeline.Validate(), v.Limit.Validate())
+	return errors.Join(v.Pipeline.Validate(), v.Deadline.Validate())
 }
 
 // VerifyResult is the JSON form.

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode"
+
+	"millrace/event"
+	"millrace/internal/cli"
+	"millrace/service"
+)
+
+// look is the flags of every verb that reads markers.
+type look struct {
+	cli.Pipeline
+	Output string `help:"table or json." enum:"table,json" default:"table"`
+	cli.Deadline
+}
+
+// Validate is asked by the parser: with two sets of flags that have one, the
+// verbs need one of their own.
+func (l look) Validate() error {
+	return errors.Join(l.Pipeline.Validate(), l.Deadline.Validate())
+}
+
+// filter is the flags that select by cause.
+type filter struct {
+	Fingerprint string `help:"Only those of this fingerprint, as groups prints it." placeholder:"F"`
+	Class       string `help:"Only those of this class: permanent, gap, unknown or batch." placeholder:"CLASS"`
+	Limit       int    `name:"limit" help:"At most so many, those that failed first; 0 means no limit." default:"0"`
+}
+
+// blocking are the classes of errors that block.
+var blocking = []string{event.Permanent.String(), event.Gap.String(), event.Unknown.String(), event.Batch.String()}
+
+func (f filter) check() error {
+	switch {
+	case f.Class != "" && !slices.Contains(blocking, f.Class):
+		return fmt.Errorf("--class is %q and must be one of %s", f.Class, strings.Join(blocking, ", "))
+	case f.Limit < 0:
+		return fmt.Errorf("--limit is %d and must not be negative; 0 means no limit", f.Limit)
+	}
+	return nil
+}
+
+// blocked lists what a selection selects, and warns of rows that this build
+// cannot read: what they hold back is not in the listing.
+func (l look) blocked(ctx context.Context, s *service.Service, c cli.Console, selection service.Selection) (service.Listing, error) {
+	listing, err := s.Blocked(ctx, selection)
+	if err != nil {
+		return listing, l.Told(ctx, err, "the list is not complete")
+	}
+	for _, row := range listing.Foreign {
+		fmt.Fprintf(c.Err, "dlq-redriver: a marker that this build cannot read is left alone: %s: %s\n", clean(row.Row), clean(row.Reason))
+	}
+	return listing, nil
+}
+
+// table prints lines of cells under a head, aligned.
+func table(out io.Writer, head string, lines func(row func(cells ...any))) error {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.ReplaceAll(head, " ", "\t"))
+	lines(func(cells ...any) {
+		for i, cell := range cells {
+			if i > 0 {
+				fmt.Fprint(w, "\t")
+			}
+			fmt.Fprint(w, clean(fmt.Sprint(cell)))
+		}
+		fmt.Fprintln(w)
+	})
+	if err := w.Flush(); err != nil {
+		return fmt.Errorf("printing the result: %w", err)
+	}
+	return cli.PrintText(out, b.String())
+}
+
+// clean keeps what events bring along from moving a terminal's cursor, or a
+// table's columns.
+func clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+}
+
+func moment(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05Z") }

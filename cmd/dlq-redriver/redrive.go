@@ -1,0 +1,190 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"millrace/failure/redrive"
+	"millrace/internal/cli"
+	"millrace/service"
+)
+
+type redriveCommand struct {
+	look
+	filter
+	Aggregate []string `arg:"" optional:"" help:"Aggregates to bring back; or choose them by the flags."`
+	All       bool     `help:"All that are blocked."`
+	Execute   bool     `help:"Do it. Without it nothing is changed."`
+	Rate      float64  `help:"Aggregates begun per second; 0 means no limit." default:"50"`
+	Parallel  int      `help:"Aggregates worked on at a time, after the first ten, which go one by one." default:"8"`
+	StopAt    float64  `help:"Stop when this share of what was tried could not be released, from the tenth on." default:"0.2"`
+}
+
+// Help goes on where the verb's one line ends.
+func (redriveCommand) Help() string {
+	return `Which: aggregates by name, or --fingerprint, --class or both, or --all. What is selected is settled at the start; what is blocked later is not touched.
+
+Without --execute it is a dry run: it folds the waiting versions with this build, and says what would be released and what would fail. With it, it prints the count and begins: each aggregate is claimed, gets all its waiting versions in order, through the same fold and conditions as from a worker, and is released; one that fails is blocked again and not tried twice.
+
+It may run beside workers and other redrives. SIGINT finishes what is under way; a second one, or a kill, leaves claims that the next redrive takes over. Exit code 3: not all that was selected was released, or would be.`
+}
+
+func (r redriveCommand) check() error {
+	byCause := r.Fingerprint != "" || r.Class != ""
+	ways := 0
+	for _, given := range []bool{len(r.Aggregate) > 0, byCause, r.All} {
+		if given {
+			ways++
+		}
+	}
+	switch {
+	case ways != 1:
+		return errors.New("say which: aggregates by name, or --fingerprint or --class, or --all, and only one of these")
+	case !(r.Rate >= 0):
+		return fmt.Errorf("--rate is %v and must not be negative; 0 means no limit", r.Rate)
+	case r.Parallel < 1:
+		return fmt.Errorf("--parallel is %d and must be at least 1", r.Parallel)
+	case !(r.StopAt > 0 && r.StopAt <= 1):
+		return fmt.Errorf("--stop-at is %v and must be a share above 0, and 1 at most", r.StopAt)
+	}
+	return r.filter.check()
+}
+
+// Run says what would be done, or does it.
+func (r redriveCommand) Run(c cli.Console, s cli.Stop) error {
+	if err := r.check(); err != nil {
+		return &cli.ExitError{Code: cli.Usage, Cause: err}
+	}
+	ctx, cancel := r.Within(s.Drain)
+	defer cancel()
+	pipeline, err := r.Service(ctx)
+	if err != nil {
+		return err
+	}
+	listing, err := r.blocked(ctx, pipeline, c, service.Selection{
+		Aggregates: r.Aggregate, Fingerprint: r.Fingerprint, Class: r.Class, Limit: r.Limit,
+	})
+	if err != nil {
+		return err
+	}
+	r.tellNotBlocked(c, listing)
+	if r.Execute {
+		return r.execute(ctx, c, s, pipeline, listing)
+	}
+	return r.dryRun(ctx, c, pipeline, listing)
+}
+
+// tellNotBlocked names what was asked for by name and has no marker: it may be
+// mistyped, or released already.
+func (r redriveCommand) tellNotBlocked(c cli.Console, listing service.Listing) {
+	blocked := map[string]bool{}
+	for _, m := range listing.Markers {
+		blocked[m.Key.Aggregate] = true
+	}
+	for _, name := range r.Aggregate {
+		if !blocked[name] && listing.Selected == len(listing.Markers) {
+			fmt.Fprintf(c.Err, "dlq-redriver: %s is not blocked\n", clean(name))
+		}
+	}
+}
+
+func (r redriveCommand) dryRun(ctx context.Context, c cli.Console, pipeline *service.Service, listing service.Listing) error {
+	result := resultOf(listing)
+	err := pipeline.Try(ctx, listing.Markers, func(t service.Trial) {
+		line := aggregateLine{Aggregate: t.Marker.Key.Aggregate, Outcome: "would-release", From: t.From, To: t.To}
+		if t.Err != nil {
+			line.Outcome, line.Error = "would-fail", t.Err.Error()
+			result.WouldFail++
+		} else {
+			result.WouldRelease++
+		}
+		result.Aggregates = append(result.Aggregates, line)
+	})
+	if err != nil {
+		return r.Told(ctx, err, "the dry run is not complete")
+	}
+	result.sort()
+	if err := r.print(c, result); err != nil {
+		return err
+	}
+	if result.WouldFail > 0 {
+		return &cli.ExitError{Code: cli.Partly}
+	}
+	return nil
+}
+
+// tellEvery is how often a redrive under way says how far it is.
+const tellEvery = 2 * time.Second
+
+func (r redriveCommand) execute(ctx context.Context, c cli.Console, s cli.Stop, pipeline *service.Service, listing service.Listing) error {
+	result := resultOf(listing)
+	result.Executed = true
+	fmt.Fprintf(c.Err, "dlq-redriver: redriving %s aggregates, %s versions wait, %s\n",
+		cli.Grouped(result.Selected), cli.Grouped(result.Waiting), r.pace())
+	told := time.Now()
+	options := service.RedriveOptions{Rate: r.Rate, Parallel: r.Parallel, StopShare: r.StopAt, Each: func(one redrive.Result) {
+		line := aggregateLine{Aggregate: one.Aggregate, Outcome: string(one.Outcome), From: one.From, To: one.To}
+		if one.Err != nil {
+			line.Error = one.Err.Error()
+			fmt.Fprintf(c.Err, "dlq-redriver: %s %s: %s\n", clean(one.Aggregate), one.Outcome, clean(line.Error))
+		}
+		result.Aggregates = append(result.Aggregates, line)
+		if time.Since(told) >= tellEvery {
+			told = time.Now()
+			fmt.Fprintf(c.Err, "dlq-redriver: %s of %s\n", cli.Grouped(len(result.Aggregates)), cli.Grouped(result.Selected))
+		}
+	}}
+	if r.Rate == 0 {
+		options.Rate = -1
+	}
+	counts, err := pipeline.Redrive(ctx, s.Abort, listing.Markers, options)
+	result.Released, result.Failed, result.Left = counts.Released, counts.Failed, counts.Left
+	result.Paused, result.Untouched, result.Stopped = counts.Paused, counts.Untouched, counts.Stopped
+	result.sort()
+	if printed := r.print(c, result); printed != nil {
+		return printed
+	}
+	switch {
+	case counts.Done():
+		return nil
+	case s.Drain.Err() != nil && err != nil:
+		return &cli.ExitError{Code: cli.Interrupted, Cause: errors.New("interrupted; the markers tell what is left, and the same command goes on with it")}
+	case err != nil:
+		return &cli.ExitError{Code: cli.Partly, Cause: fmt.Errorf("gave up after --timeout %v; the same command goes on", r.Timeout)}
+	}
+	return &cli.ExitError{Code: cli.Partly}
+}
+
+func (r redriveCommand) pace() string {
+	if r.Rate == 0 {
+		return "without a limit"
+	}
+	return fmt.Sprintf("at most %v a second", r.Rate)
+}
+
+func (r redriveCommand) print(c cli.Console, result *redriveResult) error {
+	if r.Output == "json" {
+		return cli.PrintJSON(c.Out, result)
+	}
+	return result.text(c.Out)
+}
+
+// resultOf is the result before anything came of it.
+func resultOf(listing service.Listing) *redriveResult {
+	r := &redriveResult{
+		Schema: "millrace.redrive/v1", Selected: len(listing.Markers), Beyond: listing.Selected - len(listing.Markers),
+		Aggregates: []aggregateLine{}, groups: service.Groups(listing.Markers),
+	}
+	for _, m := range listing.Markers {
+		r.Waiting += service.Waiting(m)
+	}
+	return r
+}
+
+func (r *redriveResult) sort() {
+	slices.SortFunc(r.Aggregates, func(a, b aggregateLine) int { return cmp.Compare(a.Aggregate, b.Aggregate) })
+}

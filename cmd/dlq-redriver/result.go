@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"millrace/internal/cli"
+	"millrace/service"
+)
+
+// redriveResult is what came of a redrive, or would; it is the JSON form. The
+// counts are of aggregates, but for Waiting.
+type redriveResult struct {
+	Schema   string `json:"schema"`
+	Executed bool   `json:"executed"` // false: a dry run
+	Selected int    `json:"selected"`
+	Beyond   int    `json:"beyondLimit"`    // selected by the filters, and left out by --limit
+	Waiting  uint64 `json:"waiting,string"` // versions on record
+
+	WouldRelease int `json:"wouldRelease"`
+	WouldFail    int `json:"wouldFail"`
+
+	Released  int    `json:"released"`
+	Failed    int    `json:"failed"`    // blocked again
+	Left      int    `json:"left"`      // somebody else's, or released already
+	Paused    int    `json:"paused"`    // the tables did not answer
+	Untouched int    `json:"untouched"` // not begun, or cut short
+	Stopped   string `json:"stopped,omitempty"`
+
+	Aggregates []aggregateLine `json:"aggregates"`
+
+	groups []service.Group
+}
+
+type aggregateLine struct {
+	Aggregate string `json:"aggregate"`
+	Outcome   string `json:"outcome"`     // would-release, would-fail, released, failed, left or paused
+	From      uint64 `json:"from,string"` // position before
+	To        uint64 `json:"to,string"`   // and after
+	Error     string `json:"error,omitempty"`
+}
+
+// text is what a person reads.
+func (r *redriveResult) text(out io.Writer) error {
+	var b strings.Builder
+	type count struct {
+		name  string
+		n     int
+		about string
+	}
+	counts := []count{
+		{"would release", r.WouldRelease, "this build's fold takes all that waits"},
+		{"would fail", r.WouldFail, "and be blocked again"},
+	}
+	if r.Executed {
+		fmt.Fprintf(&b, "%s of %s aggregates are released.\n\n", cli.Grouped(r.Released), cli.Grouped(r.Selected))
+		counts = []count{
+			{"released", r.Released, ""},
+			{"failed", r.Failed, "blocked again"},
+			{"left", r.Left, "somebody else's, or released already"},
+			{"paused", r.Paused, "the tables did not answer"},
+			{"untouched", r.Untouched, ""},
+		}
+	} else {
+		fmt.Fprintf(&b, "A dry run: nothing is changed. %s aggregates are selected, %s versions wait.\n\n", cli.Grouped(r.Selected), cli.Grouped(r.Waiting))
+	}
+	for _, c := range counts {
+		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-13s  %9s   %s", c.name, cli.Grouped(c.n), c.about), " ") + "\n")
+	}
+	if r.Beyond > 0 {
+		fmt.Fprintf(&b, "  %-13s  %9s   left out by --limit\n", "beyond", cli.Grouped(r.Beyond))
+	}
+	if r.Stopped != "" {
+		fmt.Fprintf(&b, "\nStopped: %s. See what they fail on with groups.\n", r.Stopped)
+	}
+	if err := cli.PrintText(out, b.String()); err != nil || r.Executed || r.Selected == 0 {
+		return err
+	}
+	return r.details(out)
+}
+
+// details is the dry run's tables: what would be done, by cause, and what
+// would fail.
+func (r *redriveResult) details(out io.Writer) error {
+	if err := cli.PrintText(out, "\n"); err != nil {
+		return err
+	}
+	err := table(out, "AGGREGATES WAITING CLASS FINGERPRINT EXAMPLE", func(row func(...any)) {
+		for _, g := range r.groups {
+			row(cli.Grouped(g.Aggregates), cli.Grouped(g.Waiting), g.Class, g.Fingerprint, g.Example)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if r.WouldFail > 0 {
+		if err := cli.PrintText(out, "\n"); err != nil {
+			return err
+		}
+		err = table(out, "AGGREGATE VERSION ERROR", func(row func(...any)) {
+			for _, a := range r.Aggregates {
+				if a.Error != "" {
+					row(a.Aggregate, a.To+1, a.Error)
+				}
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return cli.PrintText(out, "\nWith --execute it is done.\n")
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"millrace/event"
+	"millrace/internal/cli"
+	"millrace/service"
+)
+
+type showCommand struct {
+	look
+	Aggregate    string `arg:"" help:"The aggregate."`
+	ShowPayloads bool   `help:"Show the event that failed as well, as the event store has it today."`
+}
+
+// Help goes on where the verb's one line ends.
+func (showCommand) Help() string {
+	return `It changes nothing. Payloads are hidden unless they are asked for; an error's text is shown as it is, and may quote one.`
+}
+
+// showResult is the JSON form.
+type showResult struct {
+	listLine
+	Position uint64     `json:"position,string"` // in the read model
+	Head     uint64     `json:"head,string"`     // newest version in the event store
+	Notified bool       `json:"notified"`        // the queue accepted the letter of this block
+	Frames   []string   `json:"frames,omitempty"`
+	Event    *showEvent `json:"event"` // that failed; null where the event store does not have it
+}
+
+type showEvent struct {
+	Version uint64          `json:"version,string"`
+	Type    string          `json:"type"`
+	Time    *time.Time      `json:"time,omitempty"`
+	Item    json.RawMessage `json:"item,omitempty"` // in DynamoDB's JSON form
+}
+
+// Run prints one aggregate.
+func (s showCommand) Run(c cli.Console, stop cli.Stop) error {
+	ctx, cancel := s.Within(stop.Drain)
+	defer cancel()
+	pipeline, err := s.Service(ctx)
+	if err != nil {
+		return err
+	}
+	shown, err := pipeline.Show(ctx, s.Aggregate)
+	if err != nil {
+		return s.Told(ctx, err, "not all of it was read")
+	}
+	r := showResult{
+		listLine: lineOf(shown.Marker, "millrace.show/v1"), Position: shown.Position, Head: shown.Head,
+		Notified: shown.Marker.NotLive() && shown.Marker.Notified == shown.Marker.BlockID, Frames: shown.Marker.Cause.Frames,
+	}
+	r.Waiting = shown.Waiting()
+	if r.Event, err = s.event(shown); err != nil {
+		return err
+	}
+	if s.Output == "json" {
+		return cli.PrintJSON(c.Out, r)
+	}
+	return cli.PrintText(c.Out, r.text())
+}
+
+// event is what failed, as far as it can be read: it may be the very thing
+// that is wrong.
+func (s showCommand) event(shown service.Shown) (*showEvent, error) {
+	if shown.Event == nil {
+		return nil, nil //nolint:nilnil // no event is an answer: null
+	}
+	e := &showEvent{Version: shown.Event.Version}
+	if kind, err := shown.Event.Type(); err == nil {
+		e.Type = kind
+	}
+	if at, err := shown.Event.Time(); err == nil && !at.IsZero() {
+		e.Time = &at
+	}
+	if s.ShowPayloads {
+		item, err := shown.Event.Image.Item()
+		if err != nil {
+			return nil, fmt.Errorf("reading the event that failed: %w", err)
+		}
+		e.Item = event.AppendItemJSON(nil, item)
+	}
+	return e, nil
+}
+
+// text is what a person reads.
+func (r showResult) text() string {
+	var b strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&b, "  %-12s %s\n", name, clean(fmt.Sprintf(format, args...)))
+	}
+	if r.BlockedVersion == 0 {
+		fmt.Fprintf(&b, "%s is not blocked.\n\n", clean(r.Aggregate))
+		line("position", "%d of %d", r.Position, r.Head)
+		return b.String()
+	}
+	fmt.Fprintf(&b, "%s is %s at version %d.\n\n", clean(r.Aggregate), r.State, r.BlockedVersion)
+	line("position", "%d of %d", r.Position, r.Head)
+	line("waiting", "%s versions on record, up to %d", cli.Grouped(r.Waiting), r.SeenVersion)
+	line("class", "%s", r.Class)
+	line("error", "%s", r.Text)
+	line("type", "%s", r.Type)
+	for _, frame := range r.Frames {
+		line("at", "%s", frame)
+	}
+	line("fingerprint", "%s", r.Fingerprint)
+	line("attempts", "%d, first %s, last %s", r.Attempts, moment(r.First), moment(r.Last))
+	if r.Job != "" {
+		line("job", "%s", r.Job)
+	}
+	letter := "not sent yet"
+	if r.Notified {
+		letter = "sent"
+	}
+	line("letter", "%s", letter)
+	if r.Event == nil {
+		line("event", "the event store does not have version %d", r.BlockedVersion)
+		return b.String()
+	}
+	line("event", "%s, version %d", r.Event.Type, r.Event.Version)
+	if r.Event.Time != nil {
+		line("happened", "%s", moment(*r.Event.Time))
+	}
+	if r.Event.Item != nil {
+		line("payload", "%s", r.Event.Item)
+	} else {
+		line("payload", "hidden; --show-payloads shows it")
+	}
+	return b.String()
+}
