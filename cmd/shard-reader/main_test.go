@@ -70,12 +70,21 @@ func environment(t *testing.T, extra ...string) []string {
 // spawn starts a process, which does not outlive the test.
 func spawn(t *testing.T, env []string, args ...string) *proc {
 	t.Helper()
+	return spawnTo(t, env, nil, args...)
+}
+
+// spawnTo starts one whose stdout is somebody else's, if out is not nil.
+func spawnTo(t *testing.T, env []string, out *os.File, args ...string) *proc {
+	t.Helper()
 	program, err := executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := &proc{t: t, cmd: exec.Command(program, args...), ended: make(chan struct{})} //nolint:noctx // it is killed at the test's end
 	p.cmd.Env, p.cmd.Stdout, p.cmd.Stderr = env, &p.out, &p.err
+	if out != nil {
+		p.cmd.Stdout = out
+	}
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -60,6 +62,9 @@ func (r runCommand) Run(c cli.Console, s cli.Stop) error {
 	if err := r.check(); err != nil {
 		return &cli.ExitError{Code: cli.Usage, Cause: err}
 	}
+	// Whoever reads the progress or the log may go away, and a write to a closed
+	// pipe would then kill the worker without a drain.
+	signal.Ignore(syscall.SIGPIPE)
 	level, err := zerolog.ParseLevel(r.LogLevel)
 	if err != nil {
 		return &cli.ExitError{Code: cli.Usage, Cause: err}

@@ -34,7 +34,8 @@ type workers struct {
 type process struct {
 	number int
 	cmd    *exec.Cmd
-	last   progress // its newest line
+	last   progress      // its newest line
+	heard  chan struct{} // it has written a line
 	ended  chan struct{}
 	err    error
 	logs   tail
@@ -55,7 +56,7 @@ func (w *workers) start() error {
 		// A short lease, so that the successor need not wait for long.
 		"--lease", "3s", "--drain", "10s", "--reads-per-second", "0", "--progress", "100ms")
 	cmd.Env = append(os.Environ(), "AWS_EC2_METADATA_DISABLED=true")
-	p := &process{number: number, cmd: cmd, ended: make(chan struct{})}
+	p := &process{number: number, cmd: cmd, heard: make(chan struct{}), ended: make(chan struct{})}
 	if w.verbose {
 		p.logs.copy = os.Stderr
 	}
@@ -88,6 +89,9 @@ func (w *workers) follow(p *process, lines io.Reader) {
 			continue // a line cut short by a kill
 		}
 		w.mu.Lock()
+		if p.last.Schema == "" {
+			close(p.heard)
+		}
 		if p.number > 1 && line.Applied > 0 && w.resumed.IsZero() {
 			w.resumed = time.Now()
 		}
@@ -144,6 +148,13 @@ func (w *workers) alive() error {
 // drain stops the worker gently and expects it to end well.
 func (w *workers) drain(ctx context.Context) error {
 	p := w.current()
+	select {
+	case <-p.heard: // before its first line a signal could meet a program that is still starting, and kill it
+	case <-p.ended:
+		return p.failed(p.err)
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for worker %d to start: %w", p.number, context.Cause(ctx))
+	}
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return p.failed(fmt.Errorf("stopping it: %w", err))
 	}
