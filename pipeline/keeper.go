@@ -22,6 +22,7 @@ type keeper struct {
 	listing source.Listing
 	asked   map[source.ShardID]bool // parents that were asked for by id: are they there?
 	told    map[source.ShardID]bool // parents whose absence was logged
+	foreign map[string]bool         // lease rows that could not be read when last listed
 	list    time.Time               // when to list the stream again
 	lists   int
 	// How often the last calls of a kind failed, one after the other.
@@ -164,10 +165,12 @@ func (k *keeper) reap() {
 func (k *keeper) rows(ctx context.Context) ([]checkpoint.Lease, error) {
 	call, cancel := context.WithTimeout(ctx, k.w.opts.Call)
 	defer cancel()
-	all, err := k.w.opts.Control.List(call, k.w.opts.Group, k.pin.Table)
+	listing, err := k.w.opts.Control.Listing(call, k.w.opts.Group, k.pin.Table)
 	if err != nil {
 		return nil, err
 	}
+	k.tellForeign(listing.Foreign)
+	all := listing.Leases
 	k.watch.See(time.Now(), all)
 	rows := all[:0]
 	for _, l := range all {
@@ -277,6 +280,19 @@ func (k *keeper) take(ctx context.Context, rows []checkpoint.Lease, lineage sour
 		}
 	}
 	return waiting
+}
+
+// tellForeign logs the rows that cannot be read, each until it can. Nobody of
+// this build takes such a shard, and its records are trimmed after a day.
+func (k *keeper) tellForeign(rows []checkpoint.Foreign) {
+	foreign := make(map[string]bool, len(rows))
+	for _, f := range rows {
+		if foreign[f.Row] = true; !k.foreign[f.Row] {
+			k.w.opts.Log.Error().Str("row", f.Row).Str("reason", f.Reason).
+				Msg("a lease row is damaged, or of another build; nobody of this build reads its shard")
+		}
+	}
+	k.foreign = foreign
 }
 
 func (k *keeper) tellOnce(shard source.ShardID, message string, about []string) {

@@ -34,6 +34,7 @@ type EventStore interface {
 // Control keeps what the group remembers.
 type Control interface {
 	checkpoint.LeaseStore
+	checkpoint.Lister
 	checkpoint.PinStore
 }
 

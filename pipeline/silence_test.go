@@ -11,8 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"millrace/checkpoint"
 	"millrace/event"
+	"millrace/internal/awsvalue"
 	"millrace/internal/localaws"
 	"millrace/pipeline"
 )
@@ -110,4 +114,58 @@ func TestALeaseThatMayNotBeTakenIsLogged(t *testing.T) {
 		}
 		r.end()
 	})
+}
+
+// TestALeaseRowThatCannotBeReadIsLogged: nobody reads its shard, and a day
+// later its records are gone.
+func TestALeaseRowThatCannotBeReadIsLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 1})
+		log := w.journal()
+		r := w.start("one")
+		w.append("a", 1)
+		eventually(t, 20*time.Second, "it works", w.caughtUp)
+		schema := w.setSchema("2")
+		during(t, 5*time.Minute, "the row is not touched", func() bool { return w.schema() == "2" })
+		if n := log.lines("its schema is not 1"); n != 1 {
+			t.Errorf("%d lines about the row, want one", n)
+		}
+		w.setSchema(schema)
+		w.append("a", 1)
+		eventually(t, time.Minute, "it works again", w.caughtUp)
+		r.end()
+		w.wholly()
+	})
+}
+
+// row is the key of the one lease row.
+func (w *world) row() event.Item {
+	w.t.Helper()
+	for _, row := range w.engine.Items(controlTable) {
+		if pk, _ := row["pk"].(event.String); strings.HasPrefix(string(pk), "L|") {
+			return row
+		}
+	}
+	w.t.Fatal("there is no lease row")
+	return nil
+}
+
+func (w *world) schema() string {
+	w.t.Helper()
+	n, _ := w.row()["schema"].(event.Number)
+	return string(n)
+}
+
+// setSchema rewrites the lease row as another build would and returns the
+// schema it had.
+func (w *world) setSchema(schema string) (before string) {
+	w.t.Helper()
+	before = w.schema()
+	row := w.row().Clone()
+	row["schema"] = event.Number(schema)
+	client := dynamodb.NewFromConfig(w.engine.Config("operator"))
+	if _, err := client.PutItem(w.t.Context(), &dynamodb.PutItemInput{TableName: aws.String(controlTable), Item: awsvalue.ToItem(row)}); err != nil {
+		w.t.Fatal(err)
+	}
+	return before
 }

@@ -33,28 +33,30 @@ func (l liar) Apply(ctx context.Context, runs []event.Run) []event.Outcome {
 // hasty takes a lease that is alive for one that is free.
 type hasty struct{ pipeline.Control }
 
-func (h hasty) List(ctx context.Context, group, table string) ([]checkpoint.Lease, error) {
-	rows, err := h.Control.List(ctx, group, table)
+func (h hasty) Listing(ctx context.Context, group, table string) (checkpoint.Listing, error) {
+	listing, err := h.Control.Listing(ctx, group, table)
+	rows := listing.Leases
 	for i := range rows {
 		if rows[i].State == checkpoint.Active {
 			rows[i].Owner = ""
 		}
 	}
-	return rows, err
+	return listing, err
 }
 
 // orphaned takes every parent for finished.
 type orphaned struct{ pipeline.Control }
 
-func (o orphaned) List(ctx context.Context, group, table string) ([]checkpoint.Lease, error) {
-	rows, err := o.Control.List(ctx, group, table)
+func (o orphaned) Listing(ctx context.Context, group, table string) (checkpoint.Listing, error) {
+	listing, err := o.Control.Listing(ctx, group, table)
+	rows := listing.Leases
 	for i := range rows {
 		rows[i].Parents = nil
 		if rows[i].State == checkpoint.WaitingForParent {
 			rows[i].State = checkpoint.Active
 		}
 	}
-	return rows, err
+	return listing, err
 }
 
 // early writes checkpoints that lie a little ahead of what is settled.
