@@ -9,7 +9,7 @@ import (
 // Class says what an error means for the record that met it.
 type Class uint8
 
-// The error classes (design section 8).
+// The error classes.
 const (
 	// Unknown errors are tried a few times and are permanent then.
 	Unknown Class = iota

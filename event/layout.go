@@ -28,7 +28,7 @@ type Only struct {
 	Equals    string
 }
 
-// Orders is layout S1: pk is the aggregate, sk the version of 12 digits; the
+// Orders is the orders layout: pk is the aggregate, sk the version of 12 digits; the
 // items carry type, payload and createdAt.
 func Orders() *Layout {
 	return &Layout{Aggregate: "pk", Version: "sk", Digits: 12, Type: "type", Time: "createdAt"}

@@ -94,10 +94,10 @@ func TestLocal(t *testing.T) {
 	p.until("the engine serves", func() bool { return strings.Contains(p.err.String(), "shard-reader verify") })
 	shell := environment(t)
 	exports := p.out.whole()
-	if len(exports) != 4 {
+	if len(exports) != 5 {
 		t.Fatalf("stdout is %q", p.out.String())
 	}
-	for i, name := range []string{"AWS_ENDPOINT_URL", "AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
+	for i, name := range []string{"AWS_ENDPOINT_URL", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"} {
 		assignment, isExport := strings.CutPrefix(exports[i], "export ")
 		got, value, _ := strings.Cut(assignment, "=")
 		if !isExport || got != name || value == "" || strings.ContainsAny(value, " '\"$`;&|()<>\\*?") {

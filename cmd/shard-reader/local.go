@@ -48,7 +48,7 @@ func (l localCommand) Run(c cli.Console, s cli.Stop) error {
 	}
 	fmt.Fprintf(c.Err, "A stand-in for DynamoDB and its streams, in memory, seed %d. It is a test double: never use it in production.\n", l.Seed)
 	fmt.Fprintln(c.Err, "Point any AWS client at it with these; Ctrl-C stops it and forgets everything.")
-	fmt.Fprintf(c.Out, "export AWS_ENDPOINT_URL=%s\nexport AWS_REGION=eu-central-1\nexport AWS_ACCESS_KEY_ID=local\nexport AWS_SECRET_ACCESS_KEY=local\n", server.URL)
+	fmt.Fprintf(c.Out, "export AWS_ENDPOINT_URL=%s\nexport AWS_REGION=eu-central-1\nexport AWS_DEFAULT_REGION=eu-central-1\nexport AWS_ACCESS_KEY_ID=local\nexport AWS_SECRET_ACCESS_KEY=local\n", server.URL)
 	fmt.Fprintf(c.Err, "Then, for example: shard-reader run, and shard-reader verify\n")
 	<-s.Drain.Done()
 	return nil

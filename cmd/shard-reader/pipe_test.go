@@ -25,6 +25,8 @@ func TestNobodyReadsTheProgress(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// A healthy report over no events at all would say nothing of the worker.
+	p.until("events are appended", func() bool { return writer.appended.Load() > 50 })
 	appended := writer.end()
 	report, err := wired(t, url).Verify(t.Context(), within)
 	if err != nil || !report.Healthy() || report.Events != appended {

@@ -32,7 +32,7 @@ type runCommand struct {
 
 // Help goes on where the verb's one line ends.
 func (runCommand) Help() string {
-	return `One worker of a consumer group; start more of them for more of the stream's shards or to stand by. What a worker leaves behind, however it ends, its successor goes on with.
+	return `One worker of a consumer group; a second one takes shards that nobody holds, and stands by for the rest: shards are not shared out evenly yet. What a worker leaves behind, however it ends, its successor goes on with.
 
 An event that cannot be applied blocks its aggregate: it is put on record in the control table, everything else goes on, and dlq-redriver brings it back after the fix.
 
