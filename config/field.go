@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -114,7 +115,7 @@ func real(key string, to *float64, doc string) field {
 			return errUnfit
 		}
 		if !(n >= 0 && n <= 1e9) {
-			return fmt.Errorf("it must be between 0 and 1e9")
+			return errors.New("it must be between 0 and 1e9")
 		}
 		*to = n
 		return nil

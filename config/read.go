@@ -242,7 +242,7 @@ func (r *reader) unfit(n ast.Node, path, expected string, value *string) {
 	}
 	if value == nil {
 		what := "this"
-		switch n.Type() { //nolint:exhaustive // the rest are scalars
+		switch n.Type() {
 		case ast.MappingType, ast.MappingValueType:
 			what = "a block of keys"
 		case ast.SequenceType:

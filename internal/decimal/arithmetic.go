@@ -96,3 +96,54 @@ func (d Decimal) scaledShort(unit int) int64 {
 	}
 	return n
 }
+
+// Mul returns the exact product, or ErrDigits, ErrOverflow or ErrUnderflow
+// where the product is no DynamoDB number.
+func (d Decimal) Mul(other Decimal) (Decimal, error) {
+	if d.digits == "" || other.digits == "" {
+		return Decimal{}, nil
+	}
+	product := new(big.Int).Mul(d.integer(), other.integer())
+	digits := product.Text(10)
+	// The power of ten of the last digit is the sum of the factors' last ones.
+	last := d.exponent - len(d.digits) + 1 + other.exponent - len(other.digits) + 1
+	return build(d.negative != other.negative, digits, last+len(digits)-1)
+}
+
+// ErrInexact is the quotient that has no end, or none within 38 digits.
+const ErrInexact = Error("the quotient has no exact value of at most 38 significant digits")
+
+// errDivision is a division by zero.
+const errDivision = Error("division by zero")
+
+// Quo returns the exact quotient, ErrInexact where there is none, or an error
+// for a division by zero.
+func (d Decimal) Quo(other Decimal) (Decimal, error) {
+	switch {
+	case other.digits == "":
+		return Decimal{}, errDivision
+	case d.digits == "":
+		return Decimal{}, nil
+	}
+	// With as many zeros as any exact quotient of 38 digits can need: a divisor
+	// of 38 digits has at most 38*log2(10) factors of two or five.
+	const zeros = 2 * MaxDigits * 4
+	numerator := new(big.Int).Mul(d.integer(), new(big.Int).Exp(big.NewInt(10), big.NewInt(zeros), nil))
+	quotient, rest := new(big.Int).QuoRem(numerator, other.integer(), new(big.Int))
+	if rest.Sign() != 0 {
+		return Decimal{}, ErrInexact
+	}
+	digits := quotient.Text(10)
+	last := d.exponent - len(d.digits) + 1 - (other.exponent - len(other.digits) + 1) - zeros
+	result, err := build(d.negative != other.negative, digits, last+len(digits)-1)
+	if err == ErrDigits { //nolint:errorlint // build returns it as it is
+		return Decimal{}, ErrInexact
+	}
+	return result, err
+}
+
+// integer is the number's digits without sign and exponent.
+func (d Decimal) integer() *big.Int {
+	n, _ := new(big.Int).SetString(d.digits, 10)
+	return n
+}
