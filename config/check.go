@@ -127,7 +127,11 @@ func (m *ReadModel) checkOwn(path string, p *Pipeline, bad func(path, format str
 	if layout.Prefix == "" && layout.Only.Attribute != "" && sort != "" {
 		return
 	}
-	bad(path+".key", "the read model is in the event table, and its items could be taken for events: give its key an attribute %q whose text does not begin with the events' prefix %q", layout.Version, layout.Prefix)
+	advice := "give the read model a table of its own"
+	if layout.Prefix != "" {
+		advice = fmt.Sprintf("give its key an attribute %s whose text does not begin with %s", layout.Version, layout.Prefix)
+	}
+	bad(path+".table", "the read model is in the event table, and its items would be taken for events; %s", advice)
 }
 
 // EventLayout is the preset with what overrides it.

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"millrace/event"
+	"millrace/projection"
+	"millrace/projection/cel"
 )
 
 // Config is what a configuration file says. Paths in it are relative to the
@@ -81,7 +83,8 @@ type Sink struct {
 	Version   int
 	Type      string
 	History   string
-	Filter    string // a CEL expression over the event; empty: every event
+	Filter    string      // a CEL expression over the event; empty: every event
+	Passes    *cel.Filter // the filter, compiled; nil without one
 	Parallel  int
 	ReadModel ReadModel
 }
@@ -100,7 +103,7 @@ type FoldOf struct {
 	CEL string // the file's path
 	Go  string // the name in the registry
 
-	Rules *Fold // what stands in the CEL file
+	Projection projection.Projection // of the CEL file
 }
 
 // Failure is what becomes of events that cannot be applied.

@@ -14,3 +14,5 @@
 // The package must never open a connection or read anything but the files it
 // is given and the environment it is handed.
 package config
+
+//go:generate go test . -run ^TestGenerated$ -update

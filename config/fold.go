@@ -1,34 +1,57 @@
 package config
 
-// Fold is a file of CEL rules: what each event type does to the item of a
-// read model.
+import (
+	"errors"
+
+	"millrace/projection"
+	"millrace/projection/cel"
+)
+
+// Fold is a file of CEL rules, not compiled yet.
 type Fold struct {
-	Path   string
-	Ignore []string // event types that have no effect
-	On     []Rule   // in the order of the file
-	lines  map[string]int
+	Path  string
+	Rules cel.Rules
+	lines map[string]int
 }
 
-// Rule is what one event type does. Expressions see event, the event's
-// attributes, and state, the item before it.
-type Rule struct {
-	Type    string
-	Require string            // an expression; where it is false the event cannot be applied
-	Set     map[string]string // by attribute: an expression
-	Remove  []string
-	Delete  bool
+// Projection compiles the rules. The error names file and line of each
+// expression that cannot be used.
+func (f *Fold) Projection() (projection.Projection, error) {
+	p, err := cel.New(f.Rules)
+	if err == nil {
+		return p, nil
+	}
+	r := reader{problems: problems{file: f.Path}, lines: f.lines}
+	for _, one := range flatten(err) {
+		r.expression(one)
+	}
+	return nil, r.err()
 }
 
-// Line is where a key stands, such as on.OrderPlaced.set.total.
-func (f *Fold) Line(path string) int {
-	r := reader{lines: f.lines}
-	return r.line(path)
+// expression notes an expression that does not compile.
+func (r *reader) expression(err error) {
+	var problem *cel.Problem
+	if !errors.As(err, &problem) {
+		r.add(0, "", "%v", err)
+		return
+	}
+	r.add(r.line(problem.Place), problem.Place, "%s", problem.Text)
+}
+
+// flatten takes joined errors apart.
+func flatten(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
 }
 
 func declareFold(f *Fold) []field {
+	rules := &f.Rules
 	return []field{
-		texts("ignore", &f.Ignore, "Event types that move the position and change nothing. A type that stands neither here nor under on blocks its aggregate."),
-		keyed("on", &f.On, "What each event type does.", func(r *Rule, eventType string) []field {
+		mapping("initial", &rules.Initial, "For each attribute of the item an expression of its value before version 1."),
+		texts("ignore", &rules.Ignore, "Event types that move the position and change nothing. A type that stands neither here nor under on blocks its aggregate."),
+		keyed("on", &rules.On, "What each event type does. Expressions see event and state (the attributes of the event and of the item), type, version and aggregate.", func(r *cel.Rule, eventType string) []field {
 			r.Type = eventType
 			return []field{
 				text("require", &r.Require, "An expression that must be true, else the event cannot be applied and blocks its aggregate."),

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"millrace/projection/cel"
 )
 
 // Load reads a configuration file and the files it names. The error tells all
@@ -23,25 +25,46 @@ func Load(path string, lookup func(string) (string, bool)) (*Config, error) {
 		return nil, r.err() // what follows would complain of what is missing because of these
 	}
 	c.check(r)
-	err = r.err()
+	var broken []error
 	for i := range c.Pipelines {
 		for k := range c.Pipelines[i].Sinks {
-			fold := &c.Pipelines[i].Sinks[k].ReadModel.Fold
-			if fold.CEL == "" || err != nil {
-				continue
-			}
-			if !filepath.IsAbs(fold.CEL) {
-				fold.CEL = filepath.Join(filepath.Dir(path), fold.CEL)
-			}
-			var broken error
-			fold.Rules, broken = LoadFold(fold.CEL, lookup)
-			err = errors.Join(err, broken)
+			at := fmt.Sprintf("pipelines[%d].sinks[%d]", i, k)
+			broken = append(broken, c.Pipelines[i].Sinks[k].compile(r, at, filepath.Dir(path)))
 		}
 	}
-	if err != nil {
+	if err := errors.Join(append(broken, r.err())...); err != nil {
 		return nil, err
 	}
 	return c, nil
+}
+
+// compile makes what the sink's expressions say. What is wrong in this file
+// stands in the reader; the error is of the fold's.
+func (s *Sink) compile(r *reader, at, folder string) error {
+	if s.Filter != "" {
+		var err error
+		if s.Passes, err = cel.NewFilter(at+".filter", s.Filter); err != nil {
+			r.expression(err)
+		}
+	}
+	fold := &s.ReadModel.Fold
+	if fold.CEL == "" {
+		return nil
+	}
+	if !filepath.IsAbs(fold.CEL) {
+		fold.CEL = filepath.Join(folder, fold.CEL)
+	}
+	rules, err := LoadFold(fold.CEL, r.lookup)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		path := at + ".readmodel.fold.cel"
+		r.add(r.line(path), path, "there is no file %s", fold.CEL)
+		return nil
+	case err != nil:
+		return err
+	}
+	fold.Projection, err = rules.Projection()
+	return err
 }
 
 // LoadFold reads a file of CEL rules. Its expressions are not compiled here.
@@ -62,9 +85,6 @@ func LoadFold(path string, lookup func(string) (string, bool)) (*Fold, error) {
 
 func slurp(path string) ([]byte, error) {
 	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Problem{File: path, Text: "there is no such file"}
-	}
 	if err != nil {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}

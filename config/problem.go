@@ -59,10 +59,13 @@ func (p *problems) err() error {
 }
 
 // nearest is the known word that a person may have meant, "" when none is
-// near: at most a third of its letters are other ones.
+// near: one begins as the other, or at most a third of the letters are others.
 func nearest(word string, known []string) string {
 	best, distance := "", len(word)
 	for _, k := range known {
+		if short := min(len(word), len(k)); short >= 3 && word[:short] == k[:short] {
+			return k
+		}
 		if d := edits(word, k); d < distance && 3*d <= max(len(word), len(k)) {
 			best, distance = k, d
 		}

@@ -25,7 +25,7 @@ func (r *reader) read(data []byte, fields []field) {
 	if err != nil {
 		var syntax yaml.Error
 		if errors.As(err, &syntax) {
-			r.add(syntax.GetToken().Position.Line, "", "%s", syntax.GetMessage())
+			r.add(syntax.GetToken().Position.Line, "", "%s", advised(syntax.GetMessage()))
 			return
 		}
 		r.add(0, "", "%v", err)
@@ -45,6 +45,14 @@ func (r *reader) read(data []byte, fields []field) {
 	default:
 		r.add(bodies[1].GetToken().Position.Line, "", "a second document begins; the file holds one")
 	}
+}
+
+// advised is a message of the parser, with what to do about it.
+func advised(message string) string {
+	if strings.Contains(message, "'\t'") {
+		return "a tab stands where only spaces may: indent with spaces"
+	}
+	return message
 }
 
 // line is where a key was given, or else the nearest one around it.

@@ -47,3 +47,13 @@ func rows(b *strings.Builder, path string, fields []field) {
 		}
 	}
 }
+
+// Generated are the files made of the declaration, by their path from the
+// project's root.
+func Generated() map[string]func() ([]byte, error) {
+	return map[string]func() ([]byte, error){
+		"docs/configuration.md":     func() ([]byte, error) { return Reference(), nil },
+		"docs/millrace.schema.json": Schema,
+		"docs/fold.schema.json":     FoldSchema,
+	}
+}

@@ -231,3 +231,76 @@ func BenchmarkAdd(b *testing.B) {
 		}
 	}
 }
+
+// TestProductsAndQuotientsAgreeWithRat: exact where there is an exact value,
+// and an error only where there is none that a Decimal can hold.
+func TestProductsAndQuotientsAgreeWithRat(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := anyDecimal().Draw(t, "a"), anyDecimal().Draw(t, "b")
+		holds := func(what string, got Decimal, err error, want *big.Rat) {
+			if err == nil {
+				if rat(t, got).Cmp(want) != 0 {
+					t.Fatalf("%v %s %v is %v", a, what, b, got)
+				}
+				return
+			}
+			// A value that a Decimal could hold has at most 168 digits after the point.
+			if exact, ok := new(big.Float).SetPrec(2000).SetRat(want), want.IsInt() || isDecimal(want); ok {
+				if d, parsed := Parse(exact.Text('e', 200)); parsed == nil && rat(t, d).Cmp(want) == 0 {
+					t.Fatalf("%v %s %v could be %v, and is %v", a, what, b, d, err)
+				}
+			}
+		}
+		product, err := a.Mul(b)
+		holds("*", product, err, new(big.Rat).Mul(rat(t, a), rat(t, b)))
+		quotient, err := a.Quo(b)
+		if b.Sign() == 0 {
+			if err == nil {
+				t.Fatalf("%v / 0 is %v", a, quotient)
+			}
+			return
+		}
+		holds("/", quotient, err, new(big.Rat).Quo(rat(t, a), rat(t, b)))
+	})
+}
+
+// isDecimal reports whether a number has an end in decimal notation.
+func isDecimal(r *big.Rat) bool {
+	rest := new(big.Int).Set(r.Denom())
+	for _, p := range []int64{2, 5} {
+		for q, m := new(big.Int).QuoRem(rest, big.NewInt(p), new(big.Int)); m.Sign() == 0; q, m = new(big.Int).QuoRem(rest, big.NewInt(p), new(big.Int)) {
+			rest = q
+		}
+	}
+	return rest.IsInt64() && rest.Int64() == 1
+}
+
+func TestQuotients(t *testing.T) {
+	for _, tc := range []struct {
+		a, b, want string
+		err        error
+	}{
+		{"1", "8", "0.125", nil},
+		{"1", "3", "", ErrInexact},
+		{"0", "7", "0", nil},
+		{"1", "0", "", errDivision},
+		{"1E125", "1E-1", "", ErrOverflow},
+		{"1E-130", "10", "", ErrUnderflow},
+		{"1", "79228162514264337593543950336", "", ErrInexact}, // 2^96: 96 digits
+		{"79228162514264337593543950336", "39614081257132168796771975168", "2", nil},
+		{"-7", "2", "-3.5", nil},
+	} {
+		a, err := Parse(tc.a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := Parse(tc.b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := a.Quo(b)
+		if !errors.Is(err, tc.err) || err == nil && got.String() != tc.want {
+			t.Errorf("%s / %s is %v, %v", tc.a, tc.b, got, err)
+		}
+	}
+}
