@@ -151,6 +151,7 @@ func (p *Pipeline) EventLayout() *event.Layout {
 		{&layout.Prefix, p.Layout.Version.Prefix},
 		{&layout.Type, p.Layout.Type},
 		{&layout.Time, p.Layout.Time},
+		{&layout.Schema, p.Layout.Schema},
 		{&layout.Only.Attribute, p.Layout.Only.Attribute},
 		{&layout.Only.Equals, p.Layout.Only.Equals},
 	} {

@@ -147,13 +147,8 @@ type preset struct {
 func presets() []preset {
 	return []preset{
 		{"orders", "pk is the aggregate, sk the version of 12 digits", *event.Orders()},
-		{"bank", "pk is the account, sk is EVENT# and 12 digits; snapshot and view share the partition", event.Layout{
-			Aggregate: "pk", Version: "sk", Prefix: "EVENT#", Digits: 12, Type: "type", Time: "createdAt",
-		}},
-		{"maintenance", "pk is the aggregate, sk the version of 12 digits; items whose kind is not event are none", event.Layout{
-			Aggregate: "pk", Version: "sk", Digits: 12, Type: "type", Time: "occurredAt",
-			Only: event.Only{Attribute: "kind", Equals: "event"},
-		}},
+		{"bank", "pk is the account, sk is EVENT# and 12 digits; snapshot and view share the partition", *event.Bank()},
+		{"maintenance", "pk is the aggregate, sk the version of 12 digits; items whose kind is not event are none", *event.Maintenance()},
 	}
 }
 

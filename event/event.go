@@ -1,6 +1,10 @@
 package event
 
-import "time"
+import (
+	"errors"
+	"strconv"
+	"time"
+)
 
 // Event is a record that belongs to an aggregate and has a version. It comes
 // from the stream or, where the stream is late, from the event store: both
@@ -28,6 +32,24 @@ func (e Event) Time() (time.Time, error) {
 	return at, nil
 }
 
+// Schema reads the version of the event's shape: 1 where the layout, or the
+// event, says nothing.
+func (e Event) Schema() (uint64, error) {
+	if e.Layout.Schema == "" {
+		return 1, nil
+	}
+	v, err := e.Image.Get(e.Layout.Schema)
+	if v == nil || err != nil {
+		return 1, err
+	}
+	n, _ := v.(Number)
+	version, err := strconv.ParseUint(string(n), 10, 63)
+	if err != nil || version == 0 {
+		return 0, &Error{Class: Permanent, Op: "reading attribute " + e.Layout.Schema, Err: errNoSchema}
+	}
+	return version, nil
+}
+
 func (e Event) text(attribute string) (string, error) {
 	if attribute == "" {
 		return "", nil
@@ -46,6 +68,8 @@ func (e Event) text(attribute string) (string, error) {
 	}
 	return "", &Error{Class: Permanent, Op: "reading attribute " + attribute, Err: errNotText}
 }
+
+var errNoSchema = errors.New("a schema version is a whole number from 1 on")
 
 // Position says how far one aggregate has come in one sink. The zero value
 // means that nothing was applied.

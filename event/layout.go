@@ -19,6 +19,17 @@ type Layout struct {
 	Type      string // the event type's attribute; empty for none
 	Time      string // the event time's attribute, RFC 3339; empty for none
 	Only      Only   // which items are events
+	Schema    string // the schema version's attribute: a number; empty for none
+	Head      Head   // the aggregate's head item; the zero value for none
+}
+
+// Head is one more item of an aggregate's partition, written with each append:
+// the newest version, under the condition that it was the one that the writer
+// had read. It is no event.
+type Head struct {
+	Key     string // the sort key's text, by which no version goes
+	Version string // the attribute that holds the newest version
+	Kind    string // what Only's attribute holds in it
 }
 
 // Only picks the items that are events by one attribute. The zero value takes
@@ -32,6 +43,24 @@ type Only struct {
 // items carry type, payload and createdAt.
 func Orders() *Layout {
 	return &Layout{Aggregate: "pk", Version: "sk", Digits: 12, Type: "type", Time: "createdAt"}
+}
+
+// Bank is the bank layout: pk is the account, sk is EVENT# and the version of 12
+// digits. What else lies in the partition, such as a snapshot or the read
+// model's item, lacks the prefix and is no event.
+func Bank() *Layout {
+	return &Layout{Aggregate: "pk", Version: "sk", Prefix: "EVENT#", Digits: 12, Type: "type", Time: "createdAt"}
+}
+
+// Maintenance is the maintenance layout: pk is the aggregate, sk the version of
+// 12 digits; kind tells an event from the head item stream-head, and
+// schemaVersion says in which shape an event was written.
+func Maintenance() *Layout {
+	return &Layout{
+		Aggregate: "pk", Version: "sk", Digits: 12, Type: "type", Time: "occurredAt", Schema: "schemaVersion",
+		Only: Only{Attribute: "kind", Equals: "event"},
+		Head: Head{Key: "stream-head", Version: "version", Kind: "head"},
+	}
 }
 
 // Verdict is what a layout makes of a record.

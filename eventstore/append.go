@@ -46,7 +46,7 @@ func (s *Store) Append(ctx context.Context, aggregate string, expected uint64, e
 // commit writes a plan and finds out whether it stands.
 func (s *Store) commit(ctx context.Context, p *plan) error {
 	write := s.put
-	if len(p.items) > 1 {
+	if len(p.items) > 1 || s.layout.Head.Key != "" {
 		write = s.transact
 	}
 	err := s.retry(ctx, "append|"+p.id, func(ctx context.Context) error { return write(ctx, p) })
@@ -79,7 +79,8 @@ func (s *Store) put(ctx context.Context, p *plan) error {
 	return awsclient.Classify(p.op(), p.sent(err))
 }
 
-// transact writes all items of a plan or none.
+// transact writes all items of a plan or none, with the head where the layout
+// has one.
 func (s *Store) transact(ctx context.Context, p *plan) error {
 	writes := make([]types.TransactWriteItem, len(p.items))
 	for i, item := range p.items {
@@ -90,6 +91,9 @@ func (s *Store) transact(ctx context.Context, p *plan) error {
 			ExpressionAttributeNames:            map[string]string{"#key": s.layout.Aggregate},
 			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 		}
+	}
+	if s.layout.Head.Key != "" {
+		writes = append(writes, types.TransactWriteItem{Update: s.moveHead(p)})
 	}
 	_, err := s.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
 		TransactItems:      writes,

@@ -43,9 +43,9 @@ func (s *Store) checkCounts(partition event.Value, expected uint64, events int) 
 			Advice: "use a shorter id, or a hash of it",
 		}
 	}
-	if events > MaxTransactionItems {
+	if most := s.mostEvents(); events > most {
 		return &LimitError{
-			Limit: "the append", Unit: "events", Found: uint64(events), Max: MaxTransactionItems,
+			Limit: "the append", Unit: "events", Found: uint64(events), Max: uint64(most),
 			Advice: "one transaction holds no more: append in several steps, each of them valid by itself",
 		}
 	}
@@ -57,6 +57,15 @@ func (s *Store) checkCounts(partition event.Value, expected uint64, events int) 
 		}
 	}
 	return nil
+}
+
+// mostEvents is how many events one append can hold: the head item takes a
+// place of its own in the transaction.
+func (s *Store) mostEvents() int {
+	if s.layout.Head.Key != "" {
+		return MaxTransactionItems - 1
+	}
+	return MaxTransactionItems
 }
 
 // checkSizes checks the built items, the first of which has version first.

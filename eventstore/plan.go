@@ -3,6 +3,7 @@ package eventstore
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"millrace/event"
@@ -22,6 +23,9 @@ type NewEvent struct {
 	// somebody else when an answer was lost, and makes an append that is sent
 	// again the same append. Empty: the store draws one for this append.
 	Command string
+	// Schema is the version of the payload's shape; 0 means 1. It is stored where
+	// the layout has an attribute for it.
+	Schema uint64
 	// Attributes are the payload, by attribute name. They may use any name but
 	// the layout's own and the command's.
 	Attributes event.Item
@@ -106,6 +110,11 @@ func (s *Store) item(p *plan, version uint64, e NewEvent) (event.Item, error) {
 	}
 	if s.layout.Only.Attribute != "" {
 		item[s.layout.Only.Attribute] = event.String(s.layout.Only.Equals)
+	}
+	if s.layout.Schema != "" {
+		item[s.layout.Schema] = event.Number(strconv.FormatUint(max(e.Schema, 1), 10))
+	} else if e.Schema > 1 {
+		return nil, errors.New("it has a schema version, and the layout has no attribute for it")
 	}
 	for name, v := range e.Attributes {
 		if _, taken := item[name]; taken {

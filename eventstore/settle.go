@@ -12,12 +12,22 @@ import (
 
 // judge decides what a cancelled transaction means for its plan.
 func (s *Store) judge(ctx context.Context, p *plan, cancelled *types.TransactionCanceledException) error {
-	if len(cancelled.CancellationReasons) != len(p.items) {
-		return invalid(p.op(), fmt.Errorf("%d reasons for %d items: %w", len(cancelled.CancellationReasons), len(p.items), cancelled))
+	reasons := cancelled.CancellationReasons
+	head := types.CancellationReason{}
+	if s.layout.Head.Key != "" && len(reasons) == len(p.items)+1 {
+		head, reasons = reasons[len(p.items)], reasons[:len(p.items)]
+	}
+	if len(reasons) != len(p.items) {
+		return invalid(p.op(), fmt.Errorf("%d reasons for %d items: %w", len(reasons), len(p.items), cancelled))
 	}
 	stands := make([]event.Item, len(p.items))
-	failed, throttled := false, false
-	for i, reason := range cancelled.CancellationReasons {
+	// A head that has moved is no verdict: our own append may have moved it. What
+	// stands at the new versions tells.
+	failed, throttled := meaningOf(head) == taken, meaningOf(head) == slower
+	if meaningOf(head) == refused {
+		return invalid(p.op(), tell(len(p.items), head))
+	}
+	for i, reason := range reasons {
 		switch meaningOf(reason) {
 		case innocent:
 		case slower:
