@@ -22,6 +22,11 @@ type Command[S any] struct {
 	// again after a lost race, so it must be pure, and must not change the
 	// state. Required.
 	Decide func(state S) ([]NewEvent, error)
+	// Snapshots spare the load of a long aggregate's early events. Nil: none are
+	// read or written.
+	Snapshots *Snapshots[S]
+	// Unsaved is told why a snapshot could not be saved, which fails nothing.
+	Unsaved func(error)
 	// Tries is how often to load, decide and append. Default DefaultTries.
 	Tries int
 }
@@ -61,7 +66,7 @@ func Handle[S any](ctx context.Context, s *Store, c Command[S]) (S, uint64, erro
 
 // handleOnce also returns the append's id, which tells its waits apart.
 func handleOnce[S any](ctx context.Context, s *Store, c Command[S]) (state S, version uint64, id string, err error) {
-	state, version, err = Load(ctx, s, c.Aggregate, c.Fold)
+	state, version, err = c.load(ctx, s)
 	if err != nil {
 		return state, version, "", err
 	}
@@ -82,5 +87,31 @@ func handleOnce[S any](ctx context.Context, s *Store, c Command[S]) (state S, ve
 			return state, version, p.id, invalid(p.op(), fmt.Errorf("folding the new version %d: %w", e.Version, err))
 		}
 	}
-	return state, p.last(), p.id, s.commit(ctx, p)
+	if err := s.commit(ctx, p); err != nil {
+		return state, p.last(), p.id, err
+	}
+	c.save(ctx, s, version, p.last(), state)
+	return state, p.last(), p.id, nil
+}
+
+func (c Command[S]) load(ctx context.Context, s *Store) (S, uint64, error) {
+	if c.Snapshots == nil {
+		return Load(ctx, s, c.Aggregate, c.Fold)
+	}
+	return LoadFrom(ctx, s, c.Aggregate, c.Fold, *c.Snapshots)
+}
+
+// save saves a snapshot when it is time for one. The events stand whatever
+// becomes of it.
+func (c Command[S]) save(ctx context.Context, s *Store, before, version uint64, state S) {
+	if c.Snapshots == nil {
+		return
+	}
+	snapshots, err := c.Snapshots.checked(s.layout)
+	if err == nil {
+		err = snapshots.save(ctx, s, c.Aggregate, before, version, state)
+	}
+	if err != nil && c.Unsaved != nil {
+		c.Unsaved(err)
+	}
 }

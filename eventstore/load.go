@@ -2,6 +2,7 @@ package eventstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"millrace/event"
@@ -17,8 +18,19 @@ type Fold[S any] func(state S, e event.Event) (S, error)
 // events. Every version is demanded: one that is missing below the newest is
 // a *Hole, and no state is returned. Memory is bounded by one page.
 func Load[S any](ctx context.Context, s *Store, aggregate string, fold Fold[S]) (S, uint64, error) {
-	var state, none S
-	version := uint64(0)
+	var zero S
+	return loadAfter(ctx, s, aggregate, fold, zero, 0)
+}
+
+// errAhead: a state is ahead of the events.
+var errAhead = errors.New("the event store does not have the version of the snapshot")
+
+// loadAfter folds the events after a version into the state at that version.
+// The event of that version is read too: where it is missing the state tells
+// of a past that the table does not have, after a restore for example, and the
+// error is errAhead.
+func loadAfter[S any](ctx context.Context, s *Store, aggregate string, fold Fold[S], state S, version uint64) (S, uint64, error) {
+	var none S
 	add := func(e event.Event) (err error) {
 		if state, err = fold(state, e); err != nil {
 			return fmt.Errorf("folding version %d of %s: %w", e.Version, aggregate, err)
@@ -26,7 +38,14 @@ func Load[S any](ctx context.Context, s *Store, aggregate string, fold Fold[S]) 
 		version = e.Version
 		return nil
 	}
-	err := s.Range(ctx, aggregate, 1, Newest, func(page []event.Event) error {
+	from, proved := max(version, 1), version == 0
+	err := s.Range(ctx, aggregate, from, Newest, func(page []event.Event) error {
+		if !proved {
+			if page[0].Version != version {
+				return errAhead
+			}
+			page, proved = page[1:], true
+		}
 		for _, e := range page {
 			if err := s.fill(ctx, aggregate, version+1, e.Version, add); err != nil {
 				return err
@@ -37,6 +56,9 @@ func Load[S any](ctx context.Context, s *Store, aggregate string, fold Fold[S]) 
 		}
 		return nil
 	})
+	if err == nil && !proved {
+		err = errAhead
+	}
 	if err != nil {
 		return none, 0, err
 	}
