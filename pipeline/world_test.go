@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/rs/zerolog"
@@ -44,6 +45,7 @@ type world struct {
 	log    io.Writer // of the workers
 	boots  int
 	heads  map[string]uint64
+	taps   map[string]*tap // by application; see config
 }
 
 func newWorld(t *testing.T, o localaws.Options) *world {
@@ -68,9 +70,19 @@ func newWorld(t *testing.T, o localaws.Options) *world {
 	return w
 }
 
+// config makes an application's clients, which call through its tap if it has
+// one.
+func (w *world) config(app string) aws.Config {
+	config := w.engine.Config(app)
+	if tap := w.taps[app]; tap != nil {
+		config.HTTPClient = tap
+	}
+	return config
+}
+
 func (w *world) eventStore(app string) *eventstore.Store {
 	store, err := eventstore.New(eventstore.Options{
-		Client: dynamodb.NewFromConfig(w.engine.Config(app)), Table: eventsTable, Layout: event.Orders(),
+		Client: dynamodb.NewFromConfig(w.config(app)), Table: eventsTable, Layout: event.Orders(),
 		Jitter: jitter.Source{Seed: 99},
 	})
 	if err != nil {
@@ -80,7 +92,7 @@ func (w *world) eventStore(app string) *eventstore.Store {
 }
 
 func (w *world) controlStore(app, boot string) *control.Store {
-	return control.New(control.Options{Client: dynamodb.NewFromConfig(w.engine.Config(app)), Table: controlTable, Boot: boot})
+	return control.New(control.Options{Client: dynamodb.NewFromConfig(w.config(app)), Table: controlTable, Boot: boot})
 }
 
 func identity(sink string) sinks.Identity {
@@ -99,8 +111,8 @@ func (w *world) options(name string) (app string, o pipeline.Options) {
 	name = fmt.Sprintf("%s.%d", name, w.boots)
 	app = "millrace/g/" + name
 	client, err := adapter.New(adapter.Options{
-		Streams: dynamodbstreams.NewFromConfig(w.engine.Config(app)),
-		Tables:  dynamodb.NewFromConfig(w.engine.Config(app)),
+		Streams: dynamodbstreams.NewFromConfig(w.config(app)),
+		Tables:  dynamodb.NewFromConfig(w.config(app)),
 	})
 	if err != nil {
 		w.t.Fatal(err)
