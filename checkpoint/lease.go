@@ -89,6 +89,10 @@ type Lease struct {
 
 	Children []source.ShardID // written before the row is Finished
 	Asked    string           // the worker that asks for a hand-over
+
+	// Barren tells of holders that vanished. Grant counts; who holds the lease
+	// writes its attempts, and the zero value when there is progress or it ends.
+	Barren Barren
 }
 
 // Free reports whether a worker may take the lease at once.
@@ -103,7 +107,7 @@ func (l Lease) Same(other Lease) bool {
 		l.Owner == other.Owner && l.Token == other.Token && l.Heartbeat == other.Heartbeat &&
 		a.Kind == b.Kind && a.Sequence == b.Sequence && a.Time.UnixMilli() == b.Time.UnixMilli() &&
 		slices.Equal(l.Sinks, other.Sinks) && slices.Equal(l.Unverified, other.Unverified) &&
-		slices.Equal(l.Children, other.Children)
+		slices.Equal(l.Children, other.Children) && l.Barren == other.Barren
 }
 
 // Clone returns a lease that shares no list with l.
@@ -126,10 +130,11 @@ type LeaseStore interface {
 	Create(ctx context.Context, absent []Lease) error
 	// Grant takes a lease if its token and heartbeat are still as seen, under
 	// a new token and heartbeat. The shard is active from then on and a request
-	// for it is fulfilled. A finished shard is never granted.
+	// for it is fulfilled. A finished shard is never granted. A grant of a lease
+	// that has an owner is one more barren one, by the same conditional write.
 	Grant(ctx context.Context, seen Lease, owner string) (Lease, error)
 	// Write renews a lease that is held: new heartbeat, and the checkpoint,
-	// state, children and sinks as given; an empty owner releases it. The
+	// state, children, sinks and Barren as given; an empty owner releases it. The
 	// condition is owner, token and heartbeat as in held; named attributes are
 	// set, never the row; the checkpoint never goes back and a finished shard
 	// stays finished, else the error is ErrBackwards. After a lost answer, call

@@ -28,6 +28,7 @@ func (m Marks) First(key LeaseKey, n int) (token, heartbeat string) {
 func (m Marks) Grant(seen Lease, owner string) Lease {
 	planned := seen
 	planned.Owner, planned.State, planned.Asked = owner, Active, ""
+	planned.Barren = seen.Barren.granted(seen, owner)
 	planned.Token = m.draw(0, "token", seen.Key, seen.Token, seen.Heartbeat, owner)
 	planned.Heartbeat = m.next(seen.Key, planned.Token, seen.Heartbeat)
 	return planned

@@ -99,9 +99,12 @@ func (s *history) step(ctx context.Context, rt *rapid.T) {
 
 // move changes a held lease as its holder would.
 func move(rt *rapid.T, l *checkpoint.Lease) {
-	switch rapid.SampledFrom([]string{"renew", "checkpoint", "checkpoint", "drain", "release", "finish"}).Draw(rt, "move") {
+	switch rapid.SampledFrom([]string{"renew", "checkpoint", "checkpoint", "note", "drain", "release", "finish"}).Draw(rt, "move") {
 	case "checkpoint":
-		l.Checkpoint = after(rapid.IntRange(1, 2000).Draw(rt, "sequence"))
+		l.Checkpoint, l.Barren = after(rapid.IntRange(1, 2000).Draw(rt, "sequence")), checkpoint.Barren{}
+	case "note":
+		l.Barren.Attempt = attempt
+		l.Barren.Attempt.Version = rapid.Uint64Range(0, 3).Draw(rt, "version")
 	case "drain":
 		l.State = checkpoint.Draining
 	case "release":
@@ -142,6 +145,9 @@ func (s *history) observe(rt *rapid.T) {
 	}
 	if s.row.Token == old.Token && s.row.Owner != old.Owner && s.row.Owner != "" {
 		rt.Fatalf("%q became the owner without a grant", s.row.Owner)
+	}
+	if b := s.row.Barren; s.row.Token != old.Token && (b.Grants > old.Barren.Grants+1 || b.Deaths > old.Barren.Deaths+1 || b.Attempt != (checkpoint.Attempt{})) {
+		rt.Fatalf("a grant made %+v of %+v", b, old.Barren)
 	}
 	if s.row.Heartbeat == old.Heartbeat && !s.row.Same(old) {
 		rt.Fatalf("changed under one heartbeat:\n%+v\n%+v", old, s.row)

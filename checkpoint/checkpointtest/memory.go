@@ -139,7 +139,7 @@ func (s *MemoryStore) Create(ctx context.Context, absent []checkpoint.Lease) err
 		s.made++
 		l.Token, l.Heartbeat = s.marks.First(l.Key, s.made)
 		s.mu.Unlock()
-		l.Owner, l.Asked = "", ""
+		l.Owner, l.Asked, l.Barren = "", "", checkpoint.Barren{}
 		_, _, err := s.swap(ctx, l.Key, func(_ checkpoint.Lease, exists bool) (checkpoint.Lease, bool) {
 			return l, !exists
 		})

@@ -74,6 +74,8 @@ func Run(t *testing.T, open func(t *testing.T) Harness) {
 		{"Fault19_ReleaseFreesAtOnce", releaseFreesAtOnce},
 		{"HandOverRequests", handOverRequests},
 		{"H4_SinksAreKeptInTheRow", sinksAreKept},
+		{"H18_GrantsWithoutProgressAreCounted", barrenGrants},
+		{"H18_AttemptsAreNoted", attemptsAreNoted},
 		{"LostGrantIsRecognised", lostGrant},
 		{"LostRenewalIsRecognised", lostRenewal},
 		{"LostReleaseIsRecognised", lostRelease},

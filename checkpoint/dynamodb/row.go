@@ -130,6 +130,7 @@ func decodeLease(group, table string, row item) (checkpoint.Lease, error) {
 		Parents:    texts[source.ShardID](&d, "parents"),
 		Children:   texts[source.ShardID](&d, "children"),
 		Asked:      d.optional("asked"),
+		Barren:     d.barren(),
 	}
 	// A row changed by hand in one place only would refuse every checkpoint, or
 	// let one go back.

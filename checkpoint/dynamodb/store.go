@@ -116,17 +116,19 @@ func (s *Store) Create(ctx context.Context, absent []checkpoint.Lease) error {
 func (s *Store) Grant(ctx context.Context, seen checkpoint.Lease, owner string) (checkpoint.Lease, error) {
 	planned := s.marks.Grant(seen, owner)
 	op := fmt.Sprintf("granting lease %v", seen.Key)
-	row, refused, err := s.apply(ctx, change{
+	c := change{
 		op:     op,
 		key:    keyOf(seen.Key),
-		update: "SET #owner = :owner, #token = :token, #heartbeat = :heartbeat, #state = :active REMOVE #asked",
+		update: "SET #owner = :owner, #token = :token, #heartbeat = :heartbeat, #state = :active",
 		only:   []string{"#schema = :schema", "#token = :seenToken", "#heartbeat = :seenHeartbeat", "#state <> :finished"},
 		values: item{
 			":owner": text(planned.Owner), ":token": text(planned.Token), ":heartbeat": text(planned.Heartbeat),
 			":active": text(planned.State.String()), ":finished": text(checkpoint.Finished.String()),
 			":schema": schema(), ":seenToken": text(seen.Token), ":seenHeartbeat": text(seen.Heartbeat),
 		},
-	})
+	}
+	c.update += c.barren(planned.Barren, "#asked")
+	row, refused, err := s.apply(ctx, c)
 	if err != nil {
 		return checkpoint.Lease{}, err
 	}
@@ -204,9 +206,10 @@ func (s *Store) renewal(op string, held checkpoint.Lease) (change, error) {
 		c.values[":finished"] = text(checkpoint.Finished.String())
 	}
 	if planned.Owner == "" {
-		c.update += " REMOVE #owner"
+		c.update += c.barren(planned.Barren, "#owner")
 		c.only = append(c.only, "attribute_exists(#owner)")
 	} else {
+		c.update += c.barren(planned.Barren)
 		c.only = append(c.only, "#owner = :owner")
 		c.values[":owner"] = text(planned.Owner)
 	}
