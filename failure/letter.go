@@ -114,11 +114,11 @@ func Hash(item event.Item) string {
 }
 
 // MayDelete reports whether the letter of a block may be deleted, given the
-// marker's row; nil is no row. Only the letter of the block that stands is
+// aggregate's marker as it stands. Only the letter of the block that stands is
 // kept: letters of one aggregate are not alike, since a new block can be made
 // a moment after a release.
-func MayDelete(row event.Item, blockID string) bool {
-	return !notLive().Holds(row) || !is(BlockIDAttribute, blockID).Holds(row)
+func MayDelete(m Marker, blockID string) bool {
+	return !m.NotLive() || m.BlockID != blockID
 }
 
 // digest is the SHA-256 of some texts, each told apart from the next.

@@ -82,7 +82,11 @@ func letterMayGo(r row, current bool) bool {
 	if current {
 		id = present
 	}
-	return MayDelete(r.item(), id)
+	m := Marker{State: stateNames[r.state]}
+	if r.blockID {
+		m.BlockID = present
+	}
+	return MayDelete(m, id)
 }
 
 func (m *model) violate(what string) {

@@ -7,5 +7,12 @@
 //	                  v                                                 v
 //	             row deleted <------- row deleted <---- marker: notified
 //
+// Once a block is over, its letter is deleted by whoever receives it:
+//
+//	queue --> letter --> marker not live, and blocked under that id?
+//	  ^                    | yes            | no: nothing left to tell
+//	  +--- hidden a while -+                v
+//	                                  deleted by its receipt
+//
 // Killed anywhere, it sends at most the same letter again, under the same id.
 package notify

@@ -114,7 +114,7 @@ func (n *Notifier) some(ctx context.Context, promises []failure.Promise) (sent i
 	if len(letters) == 0 {
 		return 0, unsent
 	}
-	for i, err := range n.Queue.Send(ctx, letters) {
+	for i, err := range n.offer(ctx, letters) {
 		if err != nil {
 			unsent.add(Unsent{Letters: 1, Oldest: letters[i].FirstFailed, Err: err})
 			continue
@@ -126,6 +126,28 @@ func (n *Notifier) some(ctx context.Context, promises []failure.Promise) (sent i
 		// Without an answer the row stays, and the letter is sent again.
 	}
 	return sent, unsent
+}
+
+// offer sends letters. One that the queue refuses is sent without its record: a
+// queue may be set to take less than the service does, and no letter may wait
+// for ever. What it leaves out stands in the event store.
+func (n *Notifier) offer(ctx context.Context, letters []failure.Letter) []error {
+	answers := n.Queue.Send(ctx, letters)
+	var refused []int
+	var shorter []failure.Letter
+	for i, err := range answers {
+		if event.ClassOf(err) == event.Permanent && letters[i].Record.Item != nil {
+			letters[i].Record.Item = nil
+			refused, shorter = append(refused, i), append(shorter, letters[i])
+		}
+	}
+	if len(refused) == 0 {
+		return answers
+	}
+	for k, err := range n.Queue.Send(ctx, shorter) {
+		answers[refused[k]] = err
+	}
+	return answers
 }
 
 // forget deletes a row that has nothing left to tell; what fails here is tried

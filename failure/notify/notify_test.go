@@ -19,6 +19,8 @@ import (
 
 var scope = store.Scope{Group: "g", Table: "orders-events", Sink: "view", SinkVersion: 1}
 
+var blockedAt = time.Unix(1_700_000_000, 0)
+
 func keyOf(aggregate string) failure.Key {
 	return failure.Key{Group: "g", Table: "orders-events", Sink: "view", SinkVersion: 1, Aggregate: aggregate}
 }
@@ -44,14 +46,17 @@ func (q *queue) Send(_ context.Context, letters []failure.Letter) []error {
 }
 
 // events holds one event for every version but those that are gone.
-type events struct{ gone bool }
+type events struct {
+	gone bool
+	note string // of each event
+}
 
 func (e events) Range(_ context.Context, aggregate string, from, _ uint64, page func([]event.Event) error) error {
 	if e.gone {
 		return nil
 	}
 	layout := event.Orders()
-	item := event.Item{"pk": event.String(aggregate), "sk": layout.VersionKey(from), "type": event.String("OrderPlaced")}
+	item := event.Item{"pk": event.String(aggregate), "sk": layout.VersionKey(from), "type": event.String("OrderPlaced"), "note": event.String(e.note)}
 	return page([]event.Event{{Aggregate: aggregate, Version: from, Image: event.Decoded(item), Layout: layout}})
 }
 
@@ -76,7 +81,7 @@ func setUp(t *testing.T) (*localaws.Engine, *store.Store, *queue, *notify.Notifi
 
 func block(t *testing.T, s *store.Store, aggregate string, v uint64, id string) {
 	t.Helper()
-	cause := failure.Cause{Class: "permanent", Text: "no", First: time.Unix(1_700_000_000, 0), Last: time.Unix(1_700_000_001, 0)}
+	cause := failure.Cause{Class: "permanent", Text: "no", First: blockedAt, Last: blockedAt.Add(time.Second)}
 	if verdict, _, err := s.Apply(t.Context(), keyOf(aggregate), failure.Block(v, id, cause)); err != nil || verdict != failure.Applied {
 		t.Fatalf("blocking gave %v, %v", verdict, err)
 	}
@@ -115,44 +120,11 @@ func TestH20_QueueDown(t *testing.T) {
 	block(t, s, "a", 1, "id-a")
 	block(t, s, "b", 2, "id-b")
 	q.down = &event.Error{Class: event.Permanent, Op: "finding the on-failure queue", Err: errors.New("no such queue")}
-	if unsent := send(t, n, 0, 2); !unsent.Oldest.Equal(time.Unix(1_700_000_000, 0)) || unsent.Err == nil {
+	if unsent := send(t, n, 0, 2); !unsent.Oldest.Equal(blockedAt) || unsent.Err == nil {
 		t.Errorf("what is unsent is told as %+v", unsent)
 	}
 	q.down = nil
 	send(t, n, 2, 0)
-}
-
-// TestKilledBetweenQueueAndMarker: the letter was accepted and nobody wrote so
-// down. It is sent again, under the same id.
-func TestKilledBetweenQueueAndMarker(t *testing.T) {
-	engine, s, q, n := setUp(t)
-	block(t, s, "a", 1, "id-a")
-	remove := engine.Inject(localaws.Fault{
-		Match: func(c localaws.Call) bool { return c.Operation == "UpdateItem" }, Do: localaws.FailBefore, Times: 1,
-	})
-	defer remove()
-	send(t, n, 1, 0)
-	send(t, n, 1, 0)
-	if len(q.accepted) != 2 || q.accepted[0].ID() != q.accepted[1].ID() {
-		t.Errorf("accepted %d letters: %+v", len(q.accepted), q.accepted)
-	}
-	send(t, n, 0, 0)
-}
-
-// TestKilledBetweenMarkerAndRow: the marker says so, the outbox row stayed. It
-// goes without a second letter.
-func TestKilledBetweenMarkerAndRow(t *testing.T) {
-	engine, s, q, n := setUp(t)
-	block(t, s, "a", 1, "id-a")
-	remove := engine.Inject(localaws.Fault{
-		Match: func(c localaws.Call) bool { return c.Operation == "DeleteItem" }, Do: localaws.FailBefore, Times: 1,
-	})
-	defer remove()
-	send(t, n, 1, 0)
-	send(t, n, 0, 0)
-	if left, err := s.Promises(t.Context(), scope); err != nil || len(left) != 0 || len(q.accepted) != 1 {
-		t.Errorf("%d rows, %d letters, %v", len(left), len(q.accepted), err)
-	}
 }
 
 // TestReleasedAndBlockedAnew: a row of a block that is over tells nothing, and

@@ -25,6 +25,9 @@ const (
 	maxWait    = 20 * time.Second
 )
 
+// callTime is how long a call may take beside what it waits for letters.
+const callTime = 10 * time.Second
+
 // Queue is an on-failure queue. It is safe for concurrent use. Errors are
 // *event.Error: throttles, time-outs and failures inside SQS are Transient, a
 // queue that does not exist and what SQS refuses are Permanent.
@@ -72,6 +75,8 @@ func (q *Queue) resolve(ctx context.Context) (*string, error) {
 	if url := q.url.Load(); url != nil {
 		return url, nil
 	}
+	ctx, cancel := q.bounded(ctx)
+	defer cancel()
 	out, err := q.client.GetQueueUrl(ctx, &sqs.GetQueueUrlInput{QueueName: &q.name})
 	if err != nil {
 		return nil, q.classify("finding", err)
@@ -81,6 +86,12 @@ func (q *Queue) resolve(ctx context.Context) (*string, error) {
 	}
 	q.url.Store(out.QueueUrl)
 	return out.QueueUrl, nil
+}
+
+// bounded is for one call: a connection that hangs must not keep the letters
+// waiting for as long as the worker lives.
+func (q *Queue) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, q.wait+callTime)
 }
 
 // classify names the call and the queue in an error, and says what SQS's own

@@ -29,7 +29,7 @@ func letter(id, aggregate, text string) failure.Letter {
 	return failure.Letter{LetterID: id, Group: "orders", Aggregate: aggregate, Cause: failure.Complaint{Class: "permanent", Text: text}}
 }
 
-func idOf(t *testing.T, r Received) string {
+func idOf(t *testing.T, r failure.Received) string {
 	t.Helper()
 	var body struct{ LetterID string }
 	if err := json.Unmarshal(r.Body, &body); err != nil {
@@ -136,12 +136,8 @@ func TestSendAndReceive(t *testing.T) {
 				for _, r := range got {
 					handles = append(handles, r.Handle)
 				}
-				if err := b.Delete(t.Context(), handles); err != nil {
-					t.Error(err)
-				}
-				if err := b.Delete(t.Context(), handles[:1]); err != nil {
-					t.Errorf("deleting again: %v", err)
-				}
+				wantClasses(t, b.Delete(t.Context(), handles), repeat("ok", 21)...)
+				wantClasses(t, b.Delete(t.Context(), handles[:1]), "ok") // again
 				if n := len(b.Messages(name)); n != 2 {
 					t.Errorf("%d letters left, want 2", n)
 				}
@@ -236,7 +232,7 @@ func TestCallsThatFail(t *testing.T) {
 				}
 				ids := map[string]bool{}
 				for _, m := range b.Messages(name) {
-					ids[idOf(t, Received{Body: []byte(m.Body)})] = true
+					ids[idOf(t, failure.Received{Body: []byte(m.Body)})] = true
 				}
 				if n := len(b.Messages(name)); n != want || len(ids) != 2 {
 					t.Errorf("%d letters under %d ids, want %d under 2", n, len(ids), want)
@@ -273,7 +269,7 @@ func TestMissingQueue(t *testing.T) {
 		q := open(t, client, given)
 		_, receive := q.Receive(t.Context(), 1, time.Minute)
 		for call, err := range map[string]error{
-			"Send": q.Send(t.Context(), letters(1, 1))[0], "Receive": receive, "Delete": q.Delete(t.Context(), []string{"x"}),
+			"Send": q.Send(t.Context(), letters(1, 1))[0], "Receive": receive, "Delete": q.Delete(t.Context(), []string{"x"})[0],
 		} {
 			if err == nil || event.ClassOf(err) != event.Permanent || !strings.Contains(err.Error(), "no queue "+fmt.Sprintf("%q", given)) {
 				t.Errorf("%s of %s: %v, want Permanent with a hint", call, given, err)
@@ -332,8 +328,8 @@ func TestLetterThatCannotBeSent(t *testing.T) {
 	}
 }
 
-// TestDeleteInParts: what can be deleted is, and the error tells of the rest.
-func TestDeleteInParts(t *testing.T) {
+// TestCase12_PartialDelete: what can be deleted is, and each of the rest is told.
+func TestCase12_PartialDelete(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, "letters", nil)
 		b.Send(t.Context(), letters(12, 12))
@@ -346,21 +342,39 @@ func TestDeleteInParts(t *testing.T) {
 			handles = append(handles, r.Handle)
 		}
 		remove := b.Inject(on("DeleteMessageBatch", localaws.LoseDelete, 1))
-		err = b.Delete(t.Context(), handles[1:11])
+		wantClasses(t, b.Delete(t.Context(), handles[1:11]), repeat("ok", 10)...)
 		remove()
-		if err != nil || len(b.Messages("letters")) != 12 {
-			t.Errorf("a lost delete: %v, %d letters", err, len(b.Messages("letters")))
+		if len(b.Messages("letters")) != 12 {
+			t.Errorf("a lost delete left %d letters", len(b.Messages("letters")))
 		}
-		err = b.Delete(t.Context(), handles)
-		if event.ClassOf(err) != event.Permanent || err == nil || !strings.Contains(err.Error(), "1 of 13") {
-			t.Errorf("%v, want one letter left for good", err)
-		}
+		remove = b.Inject(on("DeleteMessageBatch", localaws.Partial, 1))
+		wantClasses(t, b.Delete(t.Context(), handles[1:5]), "ok", "ok", "transient", "transient")
+		remove()
+		wantClasses(t, b.Delete(t.Context(), handles), append([]string{"permanent"}, repeat("ok", 12)...)...)
 		if n := len(b.Messages("letters")); n != 0 {
 			t.Errorf("%d letters left", n)
 		}
 		defer b.Inject(on("DeleteMessageBatch", localaws.Throttle, 0))()
-		if err := b.Delete(t.Context(), handles); event.ClassOf(err) != event.Transient || !strings.Contains(err.Error(), "13 of 13") {
-			t.Errorf("throttled: %v", err)
+		wantClasses(t, b.Delete(t.Context(), handles), repeat("transient", 13)...)
+		if n := b.calls("DeleteMessageBatch"); n != 5 {
+			t.Errorf("%d calls, want 5: the one that fails is the last", n)
+		}
+	})
+}
+
+// TestCallThatHangs: it is given up, and the letter is as one whose answer was
+// lost.
+func TestCallThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, "letters", nil)
+		defer b.Inject(localaws.Fault{Do: localaws.TimeOut, Match: func(c localaws.Call) bool { return c.Service == localaws.SQS }})()
+		began := time.Now()
+		wantClasses(t, b.Send(t.Context(), letters(1, 1)), "transient")
+		_, err := b.Receive(t.Context(), 1, time.Minute)
+		wantClasses(t, []error{err}, "transient")
+		wantClasses(t, b.Delete(t.Context(), []string{"x"}), "transient")
+		if took := time.Since(began); took > 40*time.Second {
+			t.Errorf("they took %v", took)
 		}
 	})
 }

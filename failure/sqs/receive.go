@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"millrace/event"
+	"millrace/failure"
 )
 
 const (
@@ -18,35 +19,19 @@ const (
 	deleting  = "deleting letters from"
 )
 
-// Received is a letter from the queue.
-type Received struct {
-	// Handle deletes the letter. It is good until the letter is received
-	// again; in a FIFO queue until its visibility time-out ends.
-	Handle string
-	// Body is the letter's JSON, equal in meaning to what was sent and not
-	// always in its bytes.
-	Body []byte
-	// Attributes are those the letter was sent with.
-	Attributes map[string]string
-	// Receives is how often the letter was received, about; Sent is when it
-	// was sent.
-	Receives int
-	Sent     time.Time
-}
-
 // Receive receives up to most letters and hides them from other receivers for
 // a time, which is rounded up to whole seconds, from 1 s to 12 h. It goes on
 // until it has them or a call finds no other; the time counts from the call
 // that found the letter. A FIFO queue gives no letters of an aggregate while
 // some of it are hidden. Letters that come with an error were received before
 // it, and are hidden.
-func (q *Queue) Receive(ctx context.Context, most int, hide time.Duration) ([]Received, error) {
+func (q *Queue) Receive(ctx context.Context, most int, hide time.Duration) ([]failure.Received, error) {
 	if hide > maxHide {
 		return nil, &event.Error{Class: event.Permanent, Op: q.op(receiving), Err: fmt.Errorf("letters can be hidden for %v at most, not %v", maxHide, hide)}
 	}
 	// The client does not send a 0, for which the queue's own time would hold.
 	seconds := max(1, int32((hide+time.Second-1)/time.Second))
-	var letters []Received
+	var letters []failure.Received
 	seen := map[string]int{}
 	for len(letters) < most {
 		url, err := q.resolve(ctx)
@@ -61,7 +46,7 @@ func (q *Queue) Receive(ctx context.Context, most int, hide time.Duration) ([]Re
 			},
 			WaitTimeSeconds: int32(q.wait / time.Second), //nolint:gosec // at most 20
 		}
-		out, err := q.client.ReceiveMessage(ctx, in)
+		out, err := q.receive(ctx, in)
 		if err != nil {
 			return letters, q.classify(receiving, err)
 		}
@@ -72,7 +57,7 @@ func (q *Queue) Receive(ctx context.Context, most int, hide time.Duration) ([]Re
 			if !again {
 				at = len(letters)
 				seen[id] = at
-				letters = append(letters, Received{})
+				letters = append(letters, failure.Received{})
 			}
 			letters[at] = received(m)
 		}
@@ -83,8 +68,14 @@ func (q *Queue) Receive(ctx context.Context, most int, hide time.Duration) ([]Re
 	return letters, nil
 }
 
-func received(m types.Message) Received {
-	r := Received{Handle: aws.ToString(m.ReceiptHandle), Body: []byte(aws.ToString(m.Body)), Attributes: map[string]string{}}
+func (q *Queue) receive(ctx context.Context, in *sqs.ReceiveMessageInput) (*sqs.ReceiveMessageOutput, error) {
+	ctx, cancel := q.bounded(ctx)
+	defer cancel()
+	return q.client.ReceiveMessage(ctx, in) //nolint:wrapcheck // it is classified by the caller
+}
+
+func received(m types.Message) failure.Received {
+	r := failure.Received{Handle: aws.ToString(m.ReceiptHandle), Body: []byte(aws.ToString(m.Body)), Attributes: map[string]string{}}
 	for name, a := range m.MessageAttributes {
 		r.Attributes[name] = aws.ToString(a.StringValue)
 	}
@@ -96,65 +87,54 @@ func received(m types.Message) Received {
 	return r
 }
 
-// Delete deletes received letters; deleting one twice is no error. It tries
-// all of them and returns one *event.Error for those that stay: Permanent if
-// no further try can delete any of them. A letter whose handle is not good any
-// more comes back by a Receive.
-func (q *Queue) Delete(ctx context.Context, handles []string) error {
-	var first error
-	class := event.Permanent
-	stay := 0
-	fail := func(err error, letters int) {
-		if first == nil {
-			first = err
-		}
-		if c := event.ClassOf(err); c != event.Permanent {
-			class = c
-		}
-		stay += letters
-	}
+// Delete deletes received letters and answers each: nil once it is deleted, also
+// if it was before, an *event.Error otherwise. A letter whose handle is not good
+// any more comes back by a Receive. After a call that failed as a whole the
+// letters not asked for yet get the same answer.
+func (q *Queue) Delete(ctx context.Context, handles []string) []error {
+	answers := make([]error, len(handles))
 	for start := 0; start < len(handles); start += maxEntries {
-		batch := handles[start:min(start+maxEntries, len(handles))]
-		failures, err := q.deleteBatch(ctx, batch)
-		if err != nil {
-			fail(err, len(handles)-start) // the next call would fare no better
+		end := min(start+maxEntries, len(handles))
+		if err := q.deleteBatch(ctx, handles[start:end], answers[start:end]); err != nil {
+			for i := start; i < len(handles); i++ {
+				answers[i] = err // the next call would fare no better
+			}
 			break
 		}
-		for _, failure := range failures {
-			fail(failure, 1)
-		}
 	}
-	if first == nil {
-		return nil
-	}
-	return &event.Error{Class: class, Op: fmt.Sprintf("deleting letters, %d of %d are left", stay, len(handles)), Err: first}
+	return answers
 }
 
-// deleteBatch deletes up to ten letters and returns what kept some of them; an
-// error is that of the call as a whole.
-func (q *Queue) deleteBatch(ctx context.Context, handles []string) (failures []error, err error) {
+// deleteBatch deletes up to ten letters and answers them; an error is that of
+// the call as a whole.
+func (q *Queue) deleteBatch(ctx context.Context, handles []string, answers []error) error {
 	url, err := q.resolve(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	entries := make([]types.DeleteMessageBatchRequestEntry, len(handles))
-	told := make(map[string]bool, len(handles))
 	for i, handle := range handles {
 		entries[i] = types.DeleteMessageBatchRequestEntry{Id: aws.String(strconv.Itoa(i)), ReceiptHandle: aws.String(handle)}
 	}
+	ctx, cancel := q.bounded(ctx)
+	defer cancel()
 	out, err := q.client.DeleteMessageBatch(ctx, &sqs.DeleteMessageBatchInput{QueueUrl: url, Entries: entries})
 	if err != nil {
-		return nil, q.classify(deleting, err)
+		return q.classify(deleting, err)
 	}
+	told := make(map[string]error, len(handles))
 	for _, entry := range out.Successful {
-		told[aws.ToString(entry.Id)] = true
+		told[aws.ToString(entry.Id)] = nil
 	}
 	for _, entry := range out.Failed {
-		told[aws.ToString(entry.Id)] = true
-		failures = append(failures, q.refused(deleting, entry))
+		told[aws.ToString(entry.Id)] = q.refused(deleting, entry)
 	}
-	for range len(handles) - len(told) {
-		failures = append(failures, q.unanswered(deleting))
+	for i := range handles {
+		err, ok := told[strconv.Itoa(i)]
+		if !ok {
+			err = q.unanswered(deleting)
+		}
+		answers[i] = err
 	}
-	return failures, nil
+	return nil
 }

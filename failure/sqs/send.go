@@ -104,6 +104,8 @@ func (q *Queue) sendBatch(ctx context.Context, batch []draft, answers []error) e
 		entries[i] = d.message
 		entries[i].Id = aws.String(strconv.Itoa(i))
 	}
+	ctx, cancel := q.bounded(ctx)
+	defer cancel()
 	out, err := q.client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: url, Entries: entries})
 	if err != nil {
 		return q.classify(sending, err)
