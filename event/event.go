@@ -82,6 +82,12 @@ type Run struct {
 	Aggregate string
 	After     Position // the guard: the target must hold exactly this
 	Events    []Event  // After.Version+1 and so on, at least one
+	// Recheck says that After may have been passed by somebody else since the
+	// sink last heard of it: a part of the run came from the event store, the
+	// last answer was no success, a shard has changed hands, or it is a redrive.
+	// A sink without a guard asks its target again before it sends; to one with a
+	// guard it means nothing.
+	Recheck bool
 }
 
 // Last is the position that the target holds when the whole run took effect.

@@ -65,6 +65,19 @@ func (m *markerTable) marker(t *testing.T, aggregate string) failure.Marker {
 	return marker
 }
 
+// mark writes a block of an aggregate with followers, as a worker does.
+func (m *markerTable) mark(t *testing.T, aggregate string, version, seen uint64, generation string) {
+	t.Helper()
+	key := m.marker(t, aggregate).Key
+	for _, step := range []failure.Transition{
+		failure.Block(version, generation, failure.Cause{Class: "permanent"}), failure.Follow(seen),
+	} {
+		if verdict, _, err := m.Apply(t.Context(), key, step); err != nil || !verdict.Succeeded() {
+			t.Fatalf("%s: %v, %v", step.Name, verdict, err)
+		}
+	}
+}
+
 func (m *markerTable) count(name failure.Name) int {
 	m.mu.Lock()
 	defer m.mu.Unlock()

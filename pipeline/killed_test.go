@@ -18,6 +18,7 @@ func TestKilledRedriver(t *testing.T) { killed(t, "redriver", 1) }
 func TestKilledRedriverOfTwo(t *testing.T) { killed(t, "redriver", 2) }
 
 func killed(t *testing.T, dies string, redrivers int) {
+	t.Helper()
 	var writes []string
 	play := func(name string, cut moment) {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 // of them. A run in hand goes on: its write is the correct next one, whoever
 // makes it.
 func (w *Window) Drop(now time.Time, shard Shard) {
+	w.tenure++
 	for e := w.busy.first; e != nil; {
 		next := e.next
 		w.dropFrom(now, e, shard)

@@ -25,8 +25,9 @@ type entry struct {
 	aggregate string
 	position  uint64 // the last version in effect
 	state     state
-	known     bool // position is what the target holds
-	*work          // nil when idle
+	known     bool   // position is what the target holds
+	sure      uint32 // the window's tenure in which the position was heard last; 0: never
+	*work            // nil when idle
 
 	list       *list
 	prev, next *entry

@@ -75,7 +75,8 @@ type Window struct {
 	pages   []*page // that may hold payloads, oldest first
 	gone    int     // of them, that hold none any more
 	usage   Usage
-	asked   int // events of gaps that were handed out and not answered
+	asked   int    // events of gaps that were handed out and not answered
+	tenure  uint32 // changes with each shard that was lost: others may have gone on with what was known
 	stats   Stats
 	settled []Ref
 }
@@ -91,7 +92,7 @@ func New(opts Options) *Window {
 	if opts.IdleAggregates <= 0 {
 		opts.IdleAggregates = 1_000_000
 	}
-	return &Window{opts: opts, entries: map[string]*entry{}}
+	return &Window{opts: opts, entries: map[string]*entry{}, tenure: 1}
 }
 
 // Holds reports whether the window has records of an aggregate.
@@ -258,7 +259,7 @@ func (w *Window) Learn(now time.Time, aggregate string, at event.Position) []Ref
 	if at.Version < e.position { // it was known before the answer to a run was lost
 		w.stats.Resets++
 	}
-	e.known, e.position, e.state = true, at.Version, open
+	e.known, e.position, e.state, e.sure = true, at.Version, open, w.tenure
 	before := len(e.waiting) // the repeats were counted when they came
 	w.release(e)
 	w.stats.Duplicates += uint64(before - len(e.waiting))
@@ -294,11 +295,18 @@ func (w *Window) Next(limit int) (event.Run, bool) {
 			continue // dropped since it was queued
 		}
 		e.state, e.inHand = inHand, min(len(e.ready), limit)
-		run := event.Run{Aggregate: e.aggregate, After: event.Position{Version: e.position}, Events: make([]event.Event, e.inHand)}
+		run := event.Run{
+			Aggregate: e.aggregate, After: event.Position{Version: e.position}, Events: make([]event.Event, e.inHand),
+			Recheck: e.sure != w.tenure,
+		}
 		for i, s := range e.ready[:e.inHand] {
 			image, _ := e.payload(s)
+			// What the stream did not bring here, another shard has brought
+			// somebody else.
+			run.Recheck = run.Recheck || s.page == nil || s.page.images == nil
 			run.Events[i] = event.Event{Aggregate: e.aggregate, Version: s.version, Image: image, Layout: e.layout}
 		}
+		e.sure = w.tenure // its answer tells, unless the tenure ends before it
 		return run, true
 	}
 }
@@ -318,6 +326,9 @@ func (w *Window) Done(now time.Time, aggregate string, o event.Outcome, retry ti
 		before := e.position
 		e.position = o.Position.Version
 		w.release(e)
+		if e.position != last {
+			e.sure = 0 // somebody else has it in hand as well
+		}
 		if e.position < before { // the target forgot: what is at hand lies behind a gap now
 			w.stats.Resets++
 			w.park(e)

@@ -158,7 +158,7 @@ func (d *drive) apply(ctx context.Context, position uint64) (uint64, *failedAt, 
 			return position, &failedAt{missing, &event.Error{Class: event.Gap, Op: fmt.Sprintf("redriving version %d", position+1), Err: errHole}}, nil
 		}
 		var failed *failedAt
-		if position, failed, err = d.applyRun(ctx, event.Run{Aggregate: d.aggregate, After: event.Position{Version: position}, Events: events}); err != nil || failed != nil {
+		if position, failed, err = d.applyRun(ctx, event.Run{Aggregate: d.aggregate, After: event.Position{Version: position}, Events: events, Recheck: true}); err != nil || failed != nil {
 			return position, failed, err
 		}
 	}

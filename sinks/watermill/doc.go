@@ -4,7 +4,7 @@
 // A broker keeps no position, so this sink is unguarded. An aggregate's
 // position is a row in the control table, which follows the effect:
 //
-//	read     unless the run follows on this worker's own last write
+//	read     unless the run follows on this worker's own last write (event.Run.Recheck)
 //	publish  one event after the other, one message a call; the first failure ends the run
 //	move     the position over what was accepted, in one conditional write
 //

@@ -37,6 +37,21 @@ func TestH24a_ARunThatIsNotItsOwnReadsTheRowAgain(t *testing.T) {
 	b.sent("a", 1, 2, 3, 4, 5, 6)
 }
 
+// TestH24a_ARunThatSaysSoReadsTheRowAgain: the worker that makes the run knows
+// what the sink cannot: that a shard has changed hands, or that a part of the
+// run is a fill.
+func TestH24a_ARunThatSaysSoReadsTheRowAgain(t *testing.T) {
+	b := newBench(t)
+	first, other := b.sink(), b.sink()
+	b.must(first, run("a", 0, 2), 2)
+	b.must(other, run("a", 2, 4), 4)
+	later := run("a", 2, 5)
+	later.Recheck = true
+	b.must(first, later, 5)
+	b.sent("a", 1, 2, 3, 4, 5)
+	b.row("a", 5)
+}
+
 // TestH24a_AFailureIsAReasonToReadAgain: somebody else goes on while the
 // aggregate waits for the next try.
 func TestH24a_AFailureIsAReasonToReadAgain(t *testing.T) {

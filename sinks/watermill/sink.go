@@ -50,11 +50,12 @@ func (s *Sink) apply(ctx context.Context, run event.Run) event.Outcome {
 }
 
 // base finds where the row stands, and what of the run was accepted already.
-// What this worker wrote last is believed; anything else is read: a fill, a
-// failover or a redrive may have let somebody else go on from there.
+// What this worker wrote last is believed, unless the run says otherwise;
+// anything else is read: a fill, a failover or a redrive may have let somebody
+// else go on from there.
 func (s *Sink) base(ctx context.Context, run event.Run) (progress, error) {
 	known, ok := s.memory.get(run.Aggregate)
-	if ok && known.recorded() && known.row == run.After.Version {
+	if ok && !run.Recheck && known.recorded() && known.row == run.After.Version {
 		return known, nil
 	}
 	read, err := s.options.Positions.Positions(ctx, s.options.Identity, []string{run.Aggregate})
