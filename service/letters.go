@@ -18,53 +18,85 @@ import (
 // seconds late harms nobody: the marker is the record.
 const letterPause = 5 * time.Second
 
-// Work runs a worker as pipeline.Worker.Run does, and beside it sends the
-// letters of what it blocks when a queue is configured. Letters that are not
-// sent when it ends stay in the outbox for whoever works next.
+// A call to the control table for a letter that hangs must not keep the others
+// waiting for as long as the worker lives. A listing is many calls.
+const (
+	letterCall    = 10 * time.Second
+	letterListing = time.Minute
+)
+
+// Work runs a worker as pipeline.Worker.Run does. When a queue is configured it
+// sends the letters of what is blocked, and deletes those that are over.
+// Letters that are not sent when it ends stay in the outbox for whoever works
+// next.
 func (s *Service) Work(ctx, abort context.Context, w *pipeline.Worker) error {
-	var sender sync.WaitGroup
-	defer sender.Wait()
-	sending, stop := context.WithCancel(context.WithoutCancel(ctx))
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	letters, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	if s.config.Queue != "" {
-		n, err := s.notifier()
+		q, err := s.queue()
 		if err != nil {
 			return err
 		}
-		sender.Go(func() { s.sendLetters(sending, n) })
+		beside.Go(func() { s.sendLetters(letters, q) })
+		beside.Go(func() { s.sweepLetters(letters, q) })
 	}
 	return w.Run(ctx, abort)
 }
 
-func (s *Service) notifier() (*notify.Notifier, error) {
-	q, err := queue.New(sqs.NewFromConfig(s.aws), queue.Options{Name: s.config.Queue})
-	if err != nil {
-		return nil, err
+func (s *Service) queue() (*queue.Queue, error) {
+	return queue.New(sqs.NewFromConfig(s.aws), queue.Options{Name: s.config.Queue})
+}
+
+// Letters is what a worker knows of the letters that wait for their queue.
+type Letters struct {
+	Unsent int
+	Oldest time.Time // when the oldest of their events failed first; zero: none, or unknown
+}
+
+// Letters tells what the last pass over the outbox left over. False means that
+// nobody knows: no queue is configured, no pass has ended yet, or the control
+// table did not answer. It is safe for concurrent use.
+func (s *Service) Letters() (Letters, bool) {
+	if known := s.letters.Load(); known != nil {
+		return *known, true
 	}
-	return &notify.Notifier{Outbox: outbox{s}, Events: s.events, Queue: q, Build: s.config.Build}, nil
+	return Letters{}, false
 }
 
 // outbox is the outbox of the service's sink.
 type outbox struct{ *Service }
 
 func (o outbox) Promises(ctx context.Context) ([]failure.Promise, error) {
+	ctx, cancel := context.WithTimeout(ctx, letterListing)
+	defer cancel()
 	return o.Markers().Promises(ctx, o.scope())
 }
 
 func (o outbox) Get(ctx context.Context, key failure.Key) (failure.Marker, error) {
+	ctx, cancel := context.WithTimeout(ctx, letterCall)
+	defer cancel()
 	return o.Markers().Get(ctx, key)
 }
 
 func (o outbox) Apply(ctx context.Context, key failure.Key, t failure.Transition) (failure.Verdict, failure.Marker, error) {
+	ctx, cancel := context.WithTimeout(ctx, letterCall)
+	defer cancel()
 	return o.Markers().Apply(ctx, key, t)
 }
 
-func (o outbox) Kept(ctx context.Context, p failure.Promise) error { return o.Markers().Kept(ctx, p) }
+func (o outbox) Kept(ctx context.Context, p failure.Promise) error {
+	ctx, cancel := context.WithTimeout(ctx, letterCall)
+	defer cancel()
+	return o.Markers().Kept(ctx, p)
+}
 
 // sendLetters passes over the outbox until ctx ends. It tells when letters
 // begin to wait, when they go on waiting, and when they are out; no shard ever
 // waits for them.
-func (s *Service) sendLetters(ctx context.Context, n *notify.Notifier) {
+func (s *Service) sendLetters(ctx context.Context, q *queue.Queue) {
+	n := &notify.Notifier{Outbox: outbox{s}, Events: s.events, Queue: q, Build: s.config.Build}
 	waits := jitter.New()
 	failures := 0
 	for pass := 0; ; pass++ {
@@ -72,16 +104,21 @@ func (s *Service) sendLetters(ctx context.Context, n *notify.Notifier) {
 		if ctx.Err() != nil {
 			return
 		}
+		if err == nil {
+			s.letters.Store(&Letters{Unsent: unsent.Letters, Oldest: unsent.Oldest})
+		} else {
+			s.letters.Store(nil)
+		}
 		if err == nil && unsent.Letters > 0 {
 			err = unsent.Err
 		}
 		switch {
 		case err != nil || unsent.Letters > 0:
 			failures++
-			if failures&(failures-1) == 0 { // at first, and ever more seldom
-				log := s.config.Log.Error().Str("queue", s.config.Queue).Int("unsent", unsent.Letters).Err(err)
+			if seldom(failures) {
+				log := s.config.Log.Error().Str("queue", s.config.Queue).Int("lettersUnsent", unsent.Letters).Err(err)
 				if !unsent.Oldest.IsZero() {
-					log = log.Dur("oldest", time.Since(unsent.Oldest))
+					log = log.Int("oldestUnsentSeconds", int(time.Since(unsent.Oldest).Seconds()))
 				}
 				log.Msg("letters of blocked aggregates cannot be sent; they wait in the control table, no shard does")
 			}
@@ -97,3 +134,7 @@ func (s *Service) sendLetters(ctx context.Context, n *notify.Notifier) {
 		}
 	}
 }
+
+// seldom picks those of a row of failures that are logged: the first, and ever
+// fewer.
+func seldom(failures int) bool { return failures&(failures-1) == 0 }

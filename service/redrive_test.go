@@ -17,6 +17,7 @@ import (
 	"millrace/failure/redrive"
 	"millrace/internal/jitter"
 	"millrace/internal/localaws"
+	"millrace/pipeline"
 	"millrace/projection"
 	"millrace/projection/ordersview"
 	"millrace/service"
@@ -55,9 +56,21 @@ func (w *world) gifts(t *testing.T, poisoned, healthy int) {
 // work runs a worker until the function it returns is called.
 func (w *world) work(t *testing.T, registry service.Registry) (stop func()) {
 	t.Helper()
+	s, err := service.New(t.Context(), w.config, registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.run(t, s)
+}
+
+// run runs a worker of a service until the function it returns is called.
+func (w *world) run(t *testing.T, s *service.Service) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- service.Run(ctx, context.Background(), w.config, registry) }()
+	go func() {
+		ended <- s.Workers(ctx, func(worker *pipeline.Worker) error { return s.Work(ctx, context.Background(), worker) })
+	}()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -32,6 +33,8 @@ type Service struct {
 	aws    aws.Config
 	events *eventstore.Store
 	view   *readmodel.Sink
+
+	letters atomic.Pointer[Letters] // nil: unknown
 }
 
 // New checks the configuration and finds credentials, which takes at most 5
@@ -49,8 +52,14 @@ func New(ctx context.Context, c Config, r Registry) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	return wire(c, fold, cfg)
+}
+
+// wire makes a service of a configuration that was checked.
+func wire(c Config, fold projection.Projection, cfg aws.Config) (*Service, error) {
 	s := &Service{config: c, fold: fold, aws: cfg}
 	client := dynamodb.NewFromConfig(cfg)
+	var err error
 	s.events, err = eventstore.New(eventstore.Options{Client: client, Table: c.Events, Layout: event.Orders()})
 	if err != nil {
 		return nil, err

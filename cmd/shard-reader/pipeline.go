@@ -108,7 +108,7 @@ func (r runCommand) work(c cli.Console, s cli.Stop, wired *service.Service, work
 	log.Info().Str("version", version).Str("group", r.Group).Str("events", r.Events).Str("view", r.View).Msg("worker starts")
 	report := func() {}
 	if r.Progress > 0 {
-		report = startProgress(c.Out, worker, r.Progress)
+		report = startProgress(c.Out, func() progress { return progressOf(wired, worker) }, r.Progress)
 	}
 	err := wired.Work(s.Drain, s.Abort, worker)
 	report()
@@ -135,12 +135,14 @@ type progress struct {
 	Shards      int    `json:"shards"`
 	Pending     int    `json:"pending"`
 	Troubles    int    `json:"troubles"`
+	lettersProgress
 }
 
-func progressOf(w *pipeline.Worker) progress {
+func progressOf(wired *service.Service, w *pipeline.Worker) progress {
 	s := w.Stats()
 	return progress{
-		Schema: "millrace.progress/v1", Records: s.Records, Applied: s.Applied, Duplicates: s.Duplicates,
+		lettersProgress: lettersOf(wired),
+		Schema:          "millrace.progress/v1", Records: s.Records, Applied: s.Applied, Duplicates: s.Duplicates,
 		GapsArrived: s.GapsArrived, GapsFilled: s.GapsFilled, Runs: s.Runs, Retries: s.Retries, Trimmed: s.Trimmed,
 		Violations: s.Violations, Unroutable: s.Unroutable, Shards: s.Shards, Pending: s.Pending, Troubles: len(w.Troubles()),
 	}
@@ -148,7 +150,7 @@ func progressOf(w *pipeline.Worker) progress {
 
 // startProgress prints a line at each interval, and a last one when the
 // function it returns is called.
-func startProgress(out io.Writer, w *pipeline.Worker, every time.Duration) (end func()) {
+func startProgress(out io.Writer, now func() progress, every time.Duration) (end func()) {
 	encoder := json.NewEncoder(out)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -160,10 +162,10 @@ func startProgress(out io.Writer, w *pipeline.Worker, every time.Duration) (end 
 			select {
 			case <-ticker.C:
 			case <-ctx.Done():
-				_ = encoder.Encode(progressOf(w)) // whoever reads may be gone by now
+				_ = encoder.Encode(now()) // whoever reads may be gone by now
 				return
 			}
-			if encoder.Encode(progressOf(w)) != nil {
+			if encoder.Encode(now()) != nil {
 				return
 			}
 		}
