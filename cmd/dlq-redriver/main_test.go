@@ -264,6 +264,7 @@ func TestUsage(t *testing.T) {
 		{"redrive --all --rate=NaN", []string{"--rate is NaN"}},
 		{"redrive --all --limit=-1", []string{"--limit is -1"}},
 		{"redrive --all --parallel 0", []string{"--parallel is 0 and must be at least 1"}},
+		{"redrive --all --queue letters", []string{"--queue is given without --execute"}},
 		{"redrive --all --stop-at 0", []string{"--stop-at is 0"}},
 		{"redrive --all --stop-at 1.5", []string{"--stop-at is 1.5"}},
 		{"redrive --all --stop-at=NaN", []string{"--stop-at is NaN"}},

@@ -21,6 +21,7 @@ type redriveCommand struct {
 	Execute   bool     `help:"Do it. Without it nothing is changed."`
 	Rate      float64  `help:"Aggregates begun per second; 0 means no limit." default:"50"`
 	Parallel  int      `help:"Aggregates worked on at a time, after the first ten, which go one by one." default:"8"`
+	Queue     string   `help:"On-failure queue, name or URL: at the end letters that have nothing left to tell are deleted from it. Default: workers do it." placeholder:"QUEUE"`
 	StopAt    float64  `help:"Stop when this share of what was tried could not be released, from the tenth on." default:"0.2"`
 }
 
@@ -48,6 +49,8 @@ func (r redriveCommand) check() error {
 		return fmt.Errorf("--rate is %v and must not be negative; 0 means no limit", r.Rate)
 	case r.Parallel < 1:
 		return fmt.Errorf("--parallel is %d and must be at least 1", r.Parallel)
+	case r.Queue != "" && !r.Execute:
+		return errors.New("--queue is given without --execute: a dry run deletes no letters")
 	case !(r.StopAt > 0 && r.StopAt <= 1):
 		return fmt.Errorf("--stop-at is %v and must be a share above 0, and 1 at most", r.StopAt)
 	}
@@ -61,7 +64,9 @@ func (r redriveCommand) Run(c cli.Console, s cli.Stop) error {
 	}
 	ctx, cancel := r.Within(s.Drain)
 	defer cancel()
-	pipeline, err := r.Service(ctx)
+	config := r.Config()
+	config.Queue = r.Queue
+	pipeline, err := cli.Wire(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -145,6 +150,7 @@ func (r redriveCommand) execute(ctx context.Context, c cli.Console, s cli.Stop, 
 	result.Released, result.Failed, result.Left = counts.Released, counts.Failed, counts.Left
 	result.Paused, result.Untouched, result.Stopped = counts.Paused, counts.Untouched, counts.Stopped
 	result.sort()
+	result.LettersDeleted = r.sweep(ctx, c, pipeline, counts)
 	if printed := r.print(c, result); printed != nil {
 		return printed
 	}

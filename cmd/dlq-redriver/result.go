@@ -28,6 +28,8 @@ type redriveResult struct {
 	Untouched int    `json:"untouched"` // not begun, or cut short
 	Stopped   string `json:"stopped,omitempty"`
 
+	LettersDeleted *int `json:"lettersDeleted,omitempty"` // from the queue; absent: nobody swept it
+
 	Aggregates []aggregateLine `json:"aggregates"`
 
 	groups []service.Group
@@ -67,6 +69,9 @@ func (r *redriveResult) text(out io.Writer) error {
 	}
 	for _, c := range counts {
 		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-13s  %9s   %s", c.name, cli.Grouped(c.n), c.about), " ") + "\n")
+	}
+	if r.LettersDeleted != nil {
+		fmt.Fprintf(&b, "  %-13s  %9s   deleted from the queue\n", "letters", cli.Grouped(*r.LettersDeleted))
 	}
 	if r.Beyond > 0 {
 		fmt.Fprintf(&b, "  %-13s  %9s   left out by --limit\n", "beyond", cli.Grouped(r.Beyond))

@@ -78,13 +78,9 @@ func (r runCommand) Run(c cli.Console, s cli.Stop) error {
 		config.ReadsPerSecond = -1
 	}
 	config.Queue, config.Build, config.Log = r.Queue, version, log
-	folds, err := cli.Registry()
+	wired, err := cli.Wire(s.Drain, config)
 	if err != nil {
 		return err
-	}
-	wired, err := service.New(s.Drain, config, folds)
-	if err != nil {
-		return &cli.ExitError{Code: cli.Usage, Cause: err}
 	}
 	defer context.AfterFunc(s.Drain, func() {
 		log.Info().Dur("atMost", r.Drain).Msg("stopping: what is under way is finished; a second signal stops at once")

@@ -57,11 +57,16 @@ func (f Pipeline) Config() service.Config {
 // Service wires the pipeline, with the folds that are built in. What it cannot
 // be wired with is an error of usage.
 func (f Pipeline) Service(ctx context.Context) (*service.Service, error) {
+	return Wire(ctx, f.Config())
+}
+
+// Wire is Pipeline.Service for a configuration that more flags went into.
+func Wire(ctx context.Context, c service.Config) (*service.Service, error) {
 	folds, err := Registry()
 	if err != nil {
 		return nil, err
 	}
-	s, err := service.New(ctx, f.Config(), folds)
+	s, err := service.New(ctx, c, folds)
 	if err != nil {
 		return nil, &ExitError{Usage, err}
 	}
