@@ -45,7 +45,7 @@ func New(ctx context.Context, o Options) (aws.Config, error) {
 		return finish(aws.Config{
 			Region:      region,
 			Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
-			HTTPClient:  newHTTPClient(),
+			HTTPClient:  newHTTPClient(callTime),
 		}, o), nil
 	}
 	if o.Wait == 0 {
@@ -53,7 +53,7 @@ func New(ctx context.Context, o Options) (aws.Config, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.Wait)
 	defer cancel()
-	overrides := []func(*config.LoadOptions) error{config.WithHTTPClient(newHTTPClient())}
+	overrides := []func(*config.LoadOptions) error{config.WithHTTPClient(newHTTPClient(callTime))}
 	if o.Region != "" {
 		overrides = append(overrides, config.WithRegion(o.Region))
 	}
@@ -85,8 +85,14 @@ func finish(cfg aws.Config, o Options) aws.Config {
 // makes a busy worker open a connection for most of its calls.
 const idleConnections = 256
 
-func newHTTPClient() *awshttp.BuildableClient {
-	return awshttp.NewBuildableClient().WithTransportOptions(func(t *http.Transport) {
+// callTime bounds every call, whoever makes it: a connection over which nothing
+// comes back must not hold a redrive or the letters for ever. It is above the
+// 20 s for which SQS may let a receiver wait; workers bound their own calls by
+// less.
+const callTime = 30 * time.Second
+
+func newHTTPClient(limit time.Duration) *awshttp.BuildableClient {
+	return awshttp.NewBuildableClient().WithTimeout(limit).WithTransportOptions(func(t *http.Transport) {
 		t.MaxIdleConns = 2 * idleConnections
 		t.MaxIdleConnsPerHost = idleConnections
 	})
