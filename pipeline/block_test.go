@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"millrace/internal/jitter"
 	"millrace/internal/localaws"
 	"millrace/pipeline"
+	"millrace/sinks"
 )
 
 // markerTable keeps markers in memory, by the very transitions that a control
@@ -257,4 +259,69 @@ func TestH17_GapIsBlocked(t *testing.T) {
 		r.end()
 		w.applied("view", "a", 3)
 	})
+}
+
+// puzzled fails at the third version of everything, without a word why.
+type puzzled struct{ sinks.Sink }
+
+func (p puzzled) Apply(ctx context.Context, runs []event.Run) []event.Outcome {
+	run := runs[0]
+	if run.After.Version > 2 || run.Last().Version < 3 {
+		return p.Sink.Apply(ctx, runs)
+	}
+	if run.Events = run.Events[:2-run.After.Version]; len(run.Events) > 0 {
+		if o := p.Sink.Apply(ctx, []event.Run{run})[0]; o.Err != nil || !o.Known {
+			return []event.Outcome{o}
+		}
+	}
+	return []event.Outcome{{Position: event.Position{Version: 2}, Known: true, Err: errors.New("puzzling")}}
+}
+
+// TestC8_UnknownFailureOfWhatIsReadAgain: where an event, or one behind it,
+// comes from the event store, it is read again for each try. The count of tries
+// used to begin anew with each reading, so that the aggregate was never blocked
+// and held its shard.
+func TestC8_UnknownFailureOfWhatIsReadAgain(t *testing.T) {
+	for name, arrange := range map[string]func(*world) error{
+		"the event": func(w *world) error {
+			w.append("a", 5)
+			time.Sleep(time.Second)
+			if err := w.engine.Trim(eventsTable, time.Now()); err != nil {
+				return err
+			}
+			w.append("a", 1)
+			return nil
+		},
+		"the one behind it": func(w *world) error {
+			if err := w.engine.SplitAlternating(eventsTable, event.String("a")); err != nil {
+				return err
+			}
+			w.append("a", 1)
+			first := w.engine.Shards(eventsTable)
+			w.append("a", 5)
+			for i, s := range w.engine.Shards(eventsTable) { // the even versions are late
+				if s.Records > 0 && first[i].Records == 0 {
+					return w.engine.DelayVisible(eventsTable, s.ID, time.Hour)
+				}
+			}
+			return errors.New("the aggregate does not alternate")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, localaws.Options{Shards: 1})
+				markers := newMarkerTable()
+				if err := arrange(w); err != nil {
+					t.Fatal(err)
+				}
+				r := w.start("one", withMarkers(markers), func(o *pipeline.Options) { o.Sinks[0].Sink = puzzled{o.Sinks[0].Sink} })
+				eventually(t, time.Minute, "the aggregate is blocked", func() bool { return markers.marker(t, "a").NotLive() })
+				eventually(t, 5*time.Second, "nothing is held", func() bool { return r.Stats().Pending == 0 })
+				if got := markers.marker(t, "a"); got.Cause.Attempts != 5 || got.BlockedVersion != 3 || got.SeenVersion < 5 {
+					t.Errorf("the marker is %+v", got)
+				}
+				r.end()
+			})
+		})
+	}
 }

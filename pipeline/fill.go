@@ -88,7 +88,11 @@ func (l *lane) filled(ctx context.Context, gap reorder.Gap, missed bool, events 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
+	before := l.trouble[gap.Aggregate]
 	switch {
+	case len(events) == 0 && before != nil && before.Version < gap.From:
+		// What stands still before it comes first, and keeps its count.
+		l.window.Postpone(now, gap, now.Add(l.w.opts.Jitter.Around(l.w.opts.GapConfirm, l.w.opts.Worker+"/confirm/"+gap.Aggregate, 0)))
 	case err != nil:
 		l.window.Postpone(now, gap, now.Add(l.pauseGap(ctx, gap, now, fmt.Errorf("reading versions %d to %d: %w", gap.From, gap.To, err))))
 	case len(events) == 0 && !missed:
@@ -97,7 +101,11 @@ func (l *lane) filled(ctx context.Context, gap reorder.Gap, missed bool, events 
 	case len(events) == 0:
 		l.window.Postpone(now, gap, now.Add(l.pauseGap(ctx, gap, now, &event.Error{Class: event.Gap, Op: fmt.Sprintf("filling a gap: version %d", gap.From), Err: errMissing})))
 	default:
-		l.trouble.end(gap.Aggregate)
+		// What has failed in the sink keeps its count: where each try needs it, or
+		// what follows it, read again, it would else never be tried often enough.
+		if t := l.trouble[gap.Aggregate]; t != nil && t.Version == gap.From && !t.tried {
+			l.trouble.end(gap.Aggregate)
+		}
 		l.window.Fill(now, gap, events)
 	}
 	l.wakeup()

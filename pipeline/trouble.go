@@ -25,6 +25,8 @@ type Trouble struct {
 	Since     time.Time
 	Attempts  int
 	Err       error
+
+	tried bool // by the sink, and not only missing in the event store
 }
 
 // note counts one more failed attempt at a version.
@@ -61,6 +63,7 @@ func (l *lane) pause(ctx context.Context, now time.Time, run event.Run, o event.
 		failed = o.Position.Version + 1
 	}
 	t := l.trouble.note(l.sink.Name, run.Aggregate, failed, now, o.Err)
+	t.tried = true
 	if i := failed - run.After.Version - 1; failed > run.After.Version && i < uint64(len(run.Events)) {
 		if name, err := run.Events[i].Type(); err == nil {
 			t.EventType = name
