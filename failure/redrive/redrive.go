@@ -22,6 +22,9 @@ type Markers interface {
 // Events is the event store. Reads are strongly consistent.
 type Events interface {
 	Range(ctx context.Context, aggregate string, from, to uint64, page func([]event.Event) error) error
+	// Confirm reads up to 100 versions in one transaction and returns those
+	// that stand.
+	Confirm(ctx context.Context, aggregate string, versions []uint64) ([]event.Event, error)
 }
 
 // Redriver redrives aggregates of one sink. It is safe for concurrent use with
@@ -228,7 +231,9 @@ func (d *drive) giveUp(ctx context.Context, result Result, failed *failedAt) (Re
 	}
 }
 
-// read reads what stands from a version on, without a hole, up to one run.
+// read reads what stands from a version on, without a hole, up to one run. The
+// first one is read in a transaction too before it counts as missing, since a
+// query may see one item of a transaction and not yet the other.
 func (d *drive) read(ctx context.Context, from uint64) ([]event.Event, error) {
 	limit := orElse(d.RunEvents, 1000)
 	var events []event.Event
@@ -239,6 +244,12 @@ func (d *drive) read(ctx context.Context, from uint64) ([]event.Event, error) {
 			return nil
 		})
 	})
+	if err == nil && (len(events) == 0 || events[0].Version != from) {
+		err = d.patiently(ctx, "confirm", func() (err error) {
+			events, err = d.Events.Confirm(ctx, d.aggregate, []uint64{from})
+			return err
+		})
+	}
 	n := 0
 	for n < len(events) && events[n].Version == from+uint64(n) {
 		n++

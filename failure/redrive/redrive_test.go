@@ -66,17 +66,27 @@ func (s *target) Positions(context.Context, []string) ([]event.Position, error) 
 
 func (*target) Close(context.Context) error { return nil }
 
-// store holds the versions up to head, less one that is missing.
-type store struct{ head, missing uint64 }
+// store holds the versions up to head, less one that is missing, and one that
+// a query does not see yet.
+type store struct{ head, missing, torn uint64 }
 
 func (s store) Range(_ context.Context, aggregate string, from, to uint64, page func([]event.Event) error) error {
 	var events []event.Event
 	for v := from; v <= min(to, s.head); v++ {
-		if v != s.missing {
+		if v != s.missing && v != s.torn {
 			events = append(events, event.Event{Aggregate: aggregate, Version: v, Layout: event.Orders()})
 		}
 	}
 	return page(events)
+}
+
+func (s store) Confirm(_ context.Context, aggregate string, versions []uint64) (events []event.Event, err error) {
+	for _, v := range versions {
+		if v != s.missing && v <= s.head {
+			events = append(events, event.Event{Aggregate: aggregate, Version: v, Layout: event.Orders()})
+		}
+	}
+	return events, nil
 }
 
 func redriver(m *rows, s *target, e store) *redrive.Redriver {
@@ -109,6 +119,7 @@ func TestHowARedriveEnds(t *testing.T) {
 			},
 		},
 		{name: "a version is missing", store: store{head: 9, missing: 5}, want: redrive.Failed, to: 4, state: failure.Blocked, blocked: 5},
+		{name: "a transaction can be seen in part", store: store{head: 9, torn: 5}, want: redrive.Released, to: 7, state: failure.Live},
 		{
 			name: "the target is throttled for long", store: store{head: 9}, want: redrive.Paused, to: 2, state: failure.Redriving, blocked: 3, waited: true,
 			outcome: func(run event.Run) event.Outcome {
