@@ -26,26 +26,45 @@ func (v Violation) String() string { return fmt.Sprintf("[%s] %s: %s", v.Rule, v
 //	once      a sink applies no version again (C2)
 //	model     the read model is the fold of the events up to its position
 //	lost      in the end every version is applied in every sink (C3)
-//	ahead     at no time has a checkpoint passed a version without effect (C3)
+//	ahead     at no time has a checkpoint passed a version that is neither in
+//	          effect nor on the record of a marker that is not live (C3, I1)
+//	seen      what a marker has on record does not fall until it is live (I2)
+//	freed     a marker becomes live only when all it has on record is in
+//	          effect (I3)
+//	marker    a row changes its state by one of the protocol's steps, under a
+//	          generation that it never had
+//	held      in the end no marker is held (C9)
+//	letter    letters are of blocks that were, none is on record as sent before
+//	          the queue has it, and each block has one that stands when the
+//	          world has come to rest
 //	back      no checkpoint and no state ever goes back (C6)
 //	fence     only its holder changes a lease row, and a grant takes a row that
-//	          is free, or whose heartbeat stood still for a lease (C6)
+//	          is free, or its taker's own, or whose heartbeat stood still for a
+//	          lease (C6)
 //	readers   whoever sends a read of a shard owns its lease row then (C4)
-//	lineage   a shard is read when its ancestors' versions are applied (C5)
+//	lineage   a shard is read when its ancestors' versions are applied, or on
+//	          record (C5)
 //	release   in the end no lease has an owner, but for those that crashed (C10)
 //
 // and by what the world saw itself:
 //
 //	appender  an append without a rival met one
 //	stop      a worker failed, or did not end in time (C10)
-//	progress  all is applied within Bound of the last fault (C12)
+//	progress  all but what is blocked is applied within Bound of the last fault,
+//	          and the rest within Bound of the redrive after the fix (C8, C12)
 func Check(e Evidence) []Violation {
-	c := &checker{Evidence: e, applied: map[version]time.Time{}, heads: map[string]int{}}
+	c := &checker{Evidence: e, applied: map[version]time.Time{}, heads: map[string]int{}, markers: map[version][]Marker{}, passed: map[string][]passage{}}
 	c.found = append(c.found, e.Notes...)
 	c.store()
 	c.effects()
 	c.lost()
+	for _, m := range e.Markers {
+		of := version{m.Sink, m.Aggregate, 0}
+		c.markers[of] = append(c.markers[of], m)
+	}
 	c.leases()
+	c.blocks()
+	c.letters()
 	c.readers()
 	c.lineage()
 	return c.found
@@ -62,6 +81,29 @@ type checker struct {
 	heads   map[string]int
 	amounts map[string][]int
 	applied map[version]time.Time // when each took effect for the first time
+	markers map[version][]Marker  // the changes of each
+	passed  map[string][]passage  // of each aggregate
+}
+
+// passage is when a checkpoint passed a version.
+type passage struct {
+	version int
+	at      time.Time
+}
+
+// settled reports whether a version had a right to be settled in a sink.
+func (c *checker) settled(v version, at time.Time) bool {
+	if done, ok := c.applied[v]; ok && !done.After(at) {
+		return true
+	}
+	var last Marker
+	for _, m := range c.markers[version{v.sink, v.aggregate, 0}] {
+		if m.At.After(at) {
+			break
+		}
+		last = m
+	}
+	return last.covers(v.number)
 }
 
 func (c *checker) violated(rule, subject, format string, args ...any) {
@@ -174,7 +216,8 @@ func (c *checker) change(old, row Row, still time.Duration) {
 		c.violated("back", row.Shard, "at %s %s made the finished shard %s", at, row.By, row.State)
 	}
 	if row.Token != old.Token {
-		if old.Owner != "" && still < lease {
+		// A worker may take what it holds itself: the answer to its grant was lost.
+		if old.Owner != "" && old.Owner != row.Owner && still < lease {
 			c.violated("fence", row.Shard, "at %s %s took the lease from %s, whose heartbeat was %v old", at, row.By, old.Owner, still)
 		}
 		if row.Checkpoint != old.Checkpoint {
@@ -188,16 +231,17 @@ func (c *checker) change(old, row Row, still time.Duration) {
 }
 
 // ahead checks that each record which the checkpoint passes by a change was
-// applied in every sink at that moment.
+// settled in every sink at that moment.
 func (c *checker) ahead(old, row Row, records []Event) {
 	for _, r := range records {
 		passed := row.State == "finished" || row.Checkpoint.passed(r.Sequence)
 		if !passed || old.State == "finished" || old.Checkpoint.passed(r.Sequence) {
 			continue
 		}
+		c.passed[r.Aggregate] = append(c.passed[r.Aggregate], passage{r.Version, row.At})
 		for _, sink := range c.Sinks {
-			if at, ok := c.applied[version{sink, r.Aggregate, r.Version}]; !ok || at.After(row.At) {
-				c.violated("ahead", r.Aggregate, "at %s the checkpoint %v (%s) of shard %s passed version %d, which %s had not applied",
+			if !c.settled(version{sink, r.Aggregate, r.Version}, row.At) {
+				c.violated("ahead", r.Aggregate, "at %s the checkpoint %v (%s) of shard %s passed version %d, which %s had neither applied nor on record",
 					row.At.Format(clock), row.Checkpoint, row.State, row.Shard, r.Version, sink)
 			}
 		}
@@ -231,10 +275,9 @@ func (c *checker) lineage() {
 	}
 	for _, e := range c.Events {
 		for _, sink := range c.Sinks {
-			at, ok := c.applied[version{sink, e.Aggregate, e.Version}]
 			for _, child := range c.descendants(e.Shard) {
-				if r, read := first[child]; read && (!ok || at.After(r.At)) {
-					c.violated("lineage", child, "%s read it at %s, before %s applied version %d of %s from its ancestor %s",
+				if r, read := first[child]; read && !c.settled(version{sink, e.Aggregate, e.Version}, r.At) {
+					c.violated("lineage", child, "%s read it at %s, before %s had applied, or had on record, version %d of %s from its ancestor %s",
 						r.App, r.At.Format(clock), sink, e.Version, e.Aggregate, e.Shard)
 				}
 			}

@@ -8,7 +8,8 @@ import (
 )
 
 // story is a short history in which all is well: three events of one aggregate
-// in a shard and its child, read by one worker and then by another.
+// in a shard and its child, read by one worker and then by another; and two of
+// another aggregate, the first of which the log refuses, until a redrive.
 func story() Evidence {
 	e := Evidence{
 		Sinks:   []string{viewSink, logSink},
@@ -46,6 +47,24 @@ func story() Evidence {
 	row(17, "c", "w0", "w0", "t2", "h5", "active", Checkpoint{"after-sequence", "100"})
 	row(28, "c", "w1", "w1", "t3", "h6", "active", Checkpoint{"after-sequence", "100"})
 	row(29, "c", "w1", "", "t3", "h7", "active", Checkpoint{"after-sequence", "100"})
+	for i := range 2 {
+		e.Events = append(e.Events, Event{Aggregate: "b", Version: i + 1, Insert: true, Shard: "p", Sequence: strconv.Itoa(96 + i), At: at(i)})
+		e.Effects = append(e.Effects, Effect{Sink: logSink, Aggregate: "b", From: uint64(i), To: uint64(i + 1), At: at(31 + i)}) //nolint:gosec // small
+	}
+	e.Effects = append(e.Effects, Effect{Sink: viewSink, Aggregate: "b", To: 2, At: at(13), Versions: "1 2"})
+	mark := func(second int, by, state string, v, seen int, generation, block, notified string) {
+		e.Markers = append(e.Markers, Marker{
+			Sink: logSink, Aggregate: "b", By: by, At: at(second), State: state, Blocked: v, Seen: seen,
+			Generation: generation, Block: block, Notified: notified,
+		})
+	}
+	mark(11, "w0", "blocked", 1, 1, "g1", "g1", "")
+	mark(12, "w0", "blocked", 1, 2, "g1", "g1", "")
+	mark(20, "w0", "blocked", 1, 2, "g1", "g1", "g1")
+	mark(30, "r0", "redriving", 1, 2, "g2", "g1", "g1")
+	mark(33, "r0", "live", 0, 0, "g3", "g1", "g1")
+	e.Letters = []Letter{{Sink: logSink, Aggregate: "b", Version: 1, Block: "g1", At: at(19)}}
+	e.Rested = at(29)
 	e.Reads = []Read{{"p", application("w0"), at(6)}, {"c", application("w0"), at(16)}, {"c", application("w1"), at(28)}}
 	return e
 }
@@ -98,6 +117,29 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 		}},
 		{"a lease left behind", "release", func(e *Evidence) { e.Rows = e.Rows[:8] }},
 		{"a lease left by a crash", "", func(e *Evidence) { e.Rows, e.Crashed["w1"] = e.Rows[:8], true }},
+		{"a checkpoint past what no marker has on record yet", "ahead", func(e *Evidence) { e.Markers[1].At = at(15) }},
+		{"a checkpoint past what a marker had on record", "ahead", func(e *Evidence) { e.Markers[3].At, e.Markers[4].At = at(12), at(13) }},
+		{"a marker freed under a checkpoint that passed it", "ahead", func(e *Evidence) { e.Effects[7].At = at(34) }},
+		{"a version taken off the record", "seen", func(e *Evidence) { e.Markers[3].Seen = 1 }},
+		{"a marker freed below what it has on record", "freed", func(e *Evidence) { e.Effects[7].At = at(34) }},
+		{"a marker deleted", "freed", func(e *Evidence) { e.Markers[2] = Marker{Sink: logSink, Aggregate: "b", At: at(20), State: "live"} }},
+		{"a claim under the block's generation", "marker", func(e *Evidence) { e.Markers[3].Generation = "g1" }},
+		{"a generation that was before", "marker", func(e *Evidence) { e.Markers[4].Generation = "g1" }},
+		{"a block over a block", "marker", func(e *Evidence) { e.Markers[1].Block, e.Markers[1].Generation = "g9", "g9" }},
+		{"a block that begins as a claim", "marker", func(e *Evidence) { e.Markers[0].State = "redriving" }},
+		{"a block before what lies below it is applied", "marker", func(e *Evidence) {
+			for i := range e.Markers[:4] {
+				e.Markers[i].Blocked, e.Markers[i].Seen = 2, 2
+			}
+		}},
+		{"the version that failed moved", "marker", func(e *Evidence) { e.Markers[1].Blocked = 2 }},
+		{"a block without a version on record", "marker", func(e *Evidence) { e.Markers[0].Seen = 0 }},
+		{"a marker left held", "held", func(e *Evidence) { e.Markers = e.Markers[:4] }},
+		{"a letter of no block", "letter", func(e *Evidence) { e.Letters[0].Block = "g9" }},
+		{"a letter of another version", "letter", func(e *Evidence) { e.Letters[0].Version = 2 }},
+		{"a letter before its block", "letter", func(e *Evidence) { e.Letters[0].At = at(10) }},
+		{"a letter on record before the queue has it", "letter", func(e *Evidence) { e.Letters[0].At = at(21) }},
+		{"a block nobody was told of", "letter", func(e *Evidence) { e.Letters, e.Markers = nil, append(e.Markers[:2], e.Markers[3:]...) }},
 		{"what the world saw", "stop", func(e *Evidence) { e.Notes = []Violation{{Rule: "stop"}} }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -1,16 +1,19 @@
 // Package sim runs whole worlds in fake time: an engine, appenders, and two
 // workers that read its stream into two sinks, under faults drawn from a seed.
-// A checker that shares no code with the product then judges what happened.
+// Some events cannot be applied until a fix, which reaches workers and targets
+// at different times; redrivers try, some of them too early, and an operator
+// ends what is left. A checker that shares no code with the product then judges
+// what happened.
 //
 // The life of a world:
 //
-//	seed -> Plan -> faults and appends -> quiet -> everything applied -> drained
-//	                                        |           |                   |
-//	                                        +-- bound --+                   v
-//	                                                             Evidence -> Check
+//	seed -> Plan -> faults, appends, -> quiet -> applied or ---> fix and --> everything -> drained
+//	                poison, redrives      |      on record      redrive      applied        |
+//	                                      |         |              |            |           v
+//	                                      +- bound -+              +-- bound ---+   Evidence -> Check
 //
-// Evidence is what the engine committed, when it was asked, and the log of the
-// sink in memory: no counter, log line or state of the product is taken for
+// Evidence is what the engine committed, when it was asked, the queue, and the
+// log of the sink in memory: no counter, log line or state of the product is taken for
 // true. Every wait is a function of the seed, and the workers go through the
 // real SDK clients. A frozen worker is one whose calls stand still; its timers
 // run on, as behind a broken network.

@@ -19,11 +19,14 @@ type Evidence struct {
 	Events  []Event
 	Effects []Effect
 	Rows    []Row
+	Markers []Marker
+	Letters []Letter
 	Reads   []Read
 	Parents map[string]string // of each shard; "" for none
 	Notes   []Violation       // what the world itself saw go wrong
 	Crashed map[string]bool   // the workers that crashed, by id
-	Settled time.Duration     // from the last fault until all was applied
+	Rested  time.Time         // the last fault was over, and all applied or on record as blocked
+	Settled time.Duration     // how long that took, or the redrive after it
 	Hash    uint64            // of the whole history, to the nanosecond
 }
 
@@ -71,11 +74,12 @@ type Read struct {
 }
 
 // evidence gathers what happened.
-func (w *world) evidence(settled time.Duration) Evidence {
+func (w *world) evidence(rested rest) Evidence {
 	e := Evidence{
 		Sinks: []string{viewSink, logSink}, Parents: map[string]string{},
-		Reads: w.reads, Notes: w.notes, Settled: settled, Crashed: map[string]bool{},
+		Letters: w.letters(), Reads: w.reads, Rested: rested.At, Settled: rested.Took, Crashed: map[string]bool{},
 	}
+	e.Notes = w.notes
 	for _, p := range w.processes {
 		e.Crashed[p.id] = p.hasCrashed()
 	}
@@ -95,11 +99,17 @@ func (w *world) evidence(settled time.Duration) Evidence {
 				row.By, row.At, row.New = c.App, c.At, c.Old == nil
 				e.Rows = append(e.Rows, row)
 			}
+			if m, ok := markerOf(c); ok {
+				e.Markers = append(e.Markers, m)
+			}
 		}
 	}
 	for _, effect := range w.memory.log() {
 		e.Hash += hash(effect.At.UnixNano(), effect.Aggregate, effect.To)
 		e.Effects = append(e.Effects, effect)
+	}
+	for _, l := range e.Letters {
+		e.Hash += hash(l.At.UnixNano(), l.Sink, l.Aggregate, l.Block)
 	}
 	slices.SortStableFunc(e.Effects, func(a, b Effect) int { return a.At.Compare(b.At) })
 	return e
@@ -156,44 +166,4 @@ func text(v event.Value) string {
 	default:
 		return ""
 	}
-}
-
-// unsettled says what is not applied or not passed by a checkpoint yet, "" when
-// everything is.
-func (w *world) unsettled() string {
-	w.mu.Lock()
-	head := make(map[string]int, len(w.heads))
-	for aggregate, n := range w.heads {
-		head[aggregate] = n
-	}
-	w.mu.Unlock()
-	for _, aggregate := range sorted(head) {
-		item := w.engine.Item(viewTable, event.Item{"pk": event.String(aggregate)})
-		if at := text(item[positionAttribute]); at != strconv.Itoa(head[aggregate]) {
-			return fmt.Sprintf("aggregate %s is at %q of %d in %s", aggregate, at, head[aggregate], viewSink)
-		}
-		if n := len(w.memory.target.Versions(identity(logSink), aggregate)); n < head[aggregate] {
-			return fmt.Sprintf("aggregate %s is at %d of %d in %s", aggregate, n, head[aggregate], logSink)
-		}
-	}
-	rows := map[string]Row{}
-	for _, item := range w.engine.Items(controlTable) {
-		if row, ok := rowOf(item); ok {
-			rows[row.Shard] = row
-		}
-	}
-	for _, s := range w.engine.Shards(eventsTable) {
-		row, known := rows[s.ID]
-		// Shards go on rolling over while all is quiet: the newest are always
-		// under way.
-		switch {
-		case !known && (s.Records > 0 || time.Since(s.Opened) > 2*time.Minute):
-			return fmt.Sprintf("shard %s has no lease row", s.ID)
-		case s.Closed && time.Since(s.Sealed) > 30*time.Second && row.State != "finished":
-			return fmt.Sprintf("shard %s was closed at %s and its lease row is %s, at %v", s.ID, s.Sealed.Format(clock), row.State, row.Checkpoint)
-		case s.Records > 0 && row.State != "finished" && !row.Checkpoint.passed(s.Last):
-			return fmt.Sprintf("shard %s ends at %s and its checkpoint is %v, held by %q", s.ID, s.Last, row.Checkpoint, row.Owner)
-		}
-	}
-	return ""
 }

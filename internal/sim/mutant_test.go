@@ -5,9 +5,12 @@ import (
 	"math/big"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"millrace/checkpoint"
 	"millrace/event"
+	"millrace/failure"
+	"millrace/failure/notify"
 	"millrace/pipeline"
 	"millrace/sinks"
 	"millrace/source"
@@ -82,6 +85,59 @@ func (f forgetful) Read(ctx context.Context, it source.Iterator, limit int) (sou
 	return page, err
 }
 
+// slack makes one kind of write on markers under another condition.
+type slack struct {
+	pipeline.Markers
+	name   failure.Name
+	change func(failure.Condition) failure.Condition
+}
+
+func (s slack) Apply(ctx context.Context, key failure.Key, t failure.Transition) (failure.Verdict, failure.Marker, error) {
+	if t.Name == s.name {
+		t.Condition = s.change(t.Condition)
+	}
+	return s.Markers.Apply(ctx, key, t)
+}
+
+// slackened breaks a condition of workers and redrivers.
+func slackened(name failure.Name, change func(failure.Condition) failure.Condition) Tamper {
+	return Tamper{Markers: func(m pipeline.Markers) pipeline.Markers { return slack{m, name, change} }}
+}
+
+// lastDropped leaves out the last of several conditions: the one on seenVersion.
+func lastDropped(c failure.Condition) failure.Condition {
+	c.Of = c.Of[:len(c.Of)-1]
+	return c
+}
+
+func always(failure.Condition) failure.Condition {
+	return failure.Condition{Operator: failure.Absent, Attribute: "never"}
+}
+
+// rash says of one kind of write on markers that it took effect, and makes none.
+type rash struct {
+	pipeline.Markers
+	name failure.Name
+}
+
+func (r rash) Apply(ctx context.Context, key failure.Key, t failure.Transition) (failure.Verdict, failure.Marker, error) {
+	if t.Name == r.name {
+		return failure.Applied, failure.Marker{Key: key}, nil
+	}
+	return r.Markers.Apply(ctx, key, t)
+}
+
+func rashly(name failure.Name) Tamper {
+	return Tamper{Markers: func(m pipeline.Markers) pipeline.Markers { return rash{m, name} }}
+}
+
+// deaf accepts every letter and keeps none.
+type deaf struct{}
+
+func (deaf) Send(_ context.Context, letters []failure.Letter) []error {
+	return make([]error, len(letters))
+}
+
 // TestMutants: workers that are broken on purpose are caught within a few
 // seeds, each by the rule that its fault breaks.
 func TestMutants(t *testing.T) {
@@ -98,8 +154,16 @@ func TestMutants(t *testing.T) {
 		{"a child read before its parent", "lineage", 5, Tamper{Control: func(c pipeline.Control) pipeline.Control { return orphaned{c} }}},
 		{"a checkpoint ahead of the effects", "ahead", 1, Tamper{Control: func(c pipeline.Control) pipeline.Control { return early{c} }}},
 		{"a record left out of a page", "ahead", 1, Tamper{Stream: func(s pipeline.Stream) pipeline.Stream { return forgetful{s} }}},
+		{"a block over a block", "marker", 24, slackened(failure.BlockName, always)},
+		{"a follow that sets what it should raise", "seen", 1, slackened(failure.FollowName, lastDropped)},
+		{"a release below what is on record", "freed", 22, slackened(failure.ReleaseName, lastDropped)},
+		{"a block settled before its marker", "ahead", 1, rashly(failure.BlockName)},
+		{"followers settled before they are on record", "ahead", 1, rashly(failure.FollowName)},
+		{"a release that is none", "held", 1, rashly(failure.ReleaseName)},
+		{"a letter taken for sent", "letter", 1, Tamper{Queue: func(notify.Queue) notify.Queue { return deaf{} }}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			tc.tamper.Bound = 20 * time.Second
 			for seed := tc.first; seed < tc.first+within; seed++ {
 				if _, found := play(t, NewPlan(seed), tc.tamper); has(found, tc.rule) {
 					t.Logf("caught by seed %d: %v", seed, found[0])

@@ -16,8 +16,14 @@ type Plan struct {
 	Seed   uint64
 	Engine localaws.Options
 	// Writes are the appends of each aggregate, in order of time.
-	Writes map[string][]Write
-	Steps  []Step // in order of time
+	Writes  map[string][]Write
+	Steps   []Step // in order of time
+	Poisons []Poison
+	// Fix is when the cause of poison is mended; 0 for after the quiet, when all
+	// else has come to rest.
+	Fix time.Duration
+	// Queue is when the on-failure queue is created; 0 for before everything.
+	Queue time.Duration
 	// Quiet is when faults and appends are over, from the beginning.
 	Quiet time.Duration
 }
@@ -80,6 +86,7 @@ func (p *Plan) draw(r *rand.Rand) {
 		make := pick(r, makers...)
 		p.Steps = append(p.Steps, make(p, r, moment())...)
 	}
+	p.poison()
 	slices.SortStableFunc(p.Steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 }
 
@@ -95,6 +102,12 @@ func (p Plan) String() string {
 			events += w.Events
 		}
 		fmt.Fprintf(&b, "  %s: %d events by %d appends\n", aggregate, events, len(p.Writes[aggregate]))
+	}
+	for _, poison := range p.Poisons {
+		fmt.Fprintf(&b, "  %v\n", poison)
+	}
+	if len(p.Poisons) > 0 && p.Fix == 0 {
+		fmt.Fprintln(&b, "  mended when all else has come to rest")
 	}
 	for _, s := range p.Steps {
 		fmt.Fprintf(&b, "  %8.3fs %s\n", s.At.Seconds(), s.What)

@@ -22,10 +22,13 @@ const (
 	stop  = 25 * time.Second
 )
 
-// process is one life of a worker, from its start to its crash or its end.
+// process is one life of a worker or a redriver, from its start to its crash or
+// its end.
 type process struct {
 	w         *world
 	id, app   string
+	build     build
+	slow      time.Duration // what each of its calls but listings takes longer
 	transport *localaws.Transport
 	gate      gate
 	ctx       context.Context //nolint:containedctx // the process's own life, not a caller's
@@ -34,8 +37,9 @@ type process struct {
 	kill      context.CancelFunc
 
 	mu      sync.Mutex
-	crashIn int  // calls until it crashes; 0 for never
-	landing bool // the last call takes effect
+	failIn  int           // calls until it crashes or freezes; 0 for never
+	pausing time.Duration // it freezes for so long; 0 when it crashes
+	landing bool          // the last call before a crash takes effect
 	crashed bool
 	silent  bool // calls under way are lost without effect
 	frozen  bool // was frozen once: its times say nothing
@@ -70,8 +74,15 @@ func pause(ctx context.Context, d time.Duration) {
 }
 
 func (w *world) start(slot, n int) *process {
-	p := &process{w: w, id: fmt.Sprintf("w%d.%d", slot, n)}
-	p.app = application(p.id)
+	p := w.newProcess(fmt.Sprintf("w%d.%d", slot, n), w.newest())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.slots[slot] = p
+	return p
+}
+
+func (w *world) newProcess(id string, b build) *process {
+	p := &process{w: w, id: id, app: application(id), build: b}
 	p.transport = w.engine.Client(p.app)
 	p.ctx, p.end = context.WithCancel(w.life)
 	p.abort, p.kill = context.WithCancel(context.Background())
@@ -84,7 +95,7 @@ func (w *world) start(slot, n int) *process {
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.processes[p.app], w.slots[slot] = p, p
+	w.processes[p.app] = p
 	return p
 }
 
@@ -119,22 +130,20 @@ func (p *process) work(stream pipeline.Stream) error {
 	if err != nil {
 		return err
 	}
-	view, err := w.view(p.app)
-	if err != nil {
-		return err
-	}
 	o := pipeline.Options{
 		Group: group, Worker: p.id, Stream: stream, Control: w.control(p.app, p.id), Store: store, Layout: event.Orders(),
-		Sinks: []pipeline.Sink{
-			{Name: viewSink, Version: 1, Sink: view, Parallel: 4},
-			{Name: logSink, Version: 1, Sink: &remote{sink: w.memory.target.Open(identity(logSink)), process: p}, Parallel: 4},
-		},
+		Markers: p.markers(), Table: eventsTable,
 		Lease: lease, Call: call, Drain: stop, Jitter: w.jitter("worker", p.id),
 	}
-	if w.tamper.Sink != nil {
-		for i := range o.Sinks {
-			o.Sinks[i].Sink = w.tamper.Sink(o.Sinks[i].Sink)
+	for _, name := range []string{viewSink, logSink} {
+		target, err := p.open(name)
+		if err != nil {
+			return err
 		}
+		if w.tamper.Sink != nil {
+			target = w.tamper.Sink(target)
+		}
+		o.Sinks = append(o.Sinks, pipeline.Sink{Name: name, Version: 1, Sink: target, Parallel: 4})
 	}
 	if w.tamper.Control != nil {
 		o.Control = w.tamper.Control(o.Control)
@@ -146,31 +155,55 @@ func (p *process) work(stream pipeline.Stream) error {
 	if err != nil {
 		return err
 	}
+	letters, err := p.letters()
+	if err != nil {
+		return err
+	}
+	sending, stop := context.WithCancel(context.WithoutCancel(p.ctx))
+	var sender sync.WaitGroup
+	defer sender.Wait()
+	defer stop()
+	sender.Go(func() { letters(sending) })
 	return worker.Run(p.ctx, p.abort)
 }
 
-// crashAt arms a crash.
-func (p *process) crashAt(calls int, landing bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.crashIn, p.landing = calls, landing
+// markers is the process's own way to markers.
+func (p *process) markers() pipeline.Markers {
+	var m pipeline.Markers = p.w.markerStore(p.app)
+	if p.w.tamper.Markers != nil {
+		m = p.w.tamper.Markers(m)
+	}
+	return m
 }
 
-func (p *process) disarm() { p.crashAt(0, false) }
+// failAt lets the process crash, or freeze for a time, at one of its calls.
+func (p *process) failAt(calls int, landing bool, pausing time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failIn, p.landing, p.pausing = calls, landing, pausing
+}
+
+func (p *process) disarm() { p.failAt(0, false, 0) }
 
 // called counts a call that the service has received.
 func (p *process) called() {
 	p.mu.Lock()
 	now := false
-	if p.crashIn > 0 && !p.crashed {
-		p.crashIn--
-		now = p.crashIn == 0
+	if p.failIn > 0 && !p.crashed {
+		p.failIn--
+		now = p.failIn == 0
 	}
-	if now {
+	pausing := p.pausing
+	crash := now && pausing == 0
+	if crash {
 		p.crashed, p.silent, p.told = true, !p.landing, time.Now()
 	}
 	p.mu.Unlock()
-	if now {
+	if now && !crash {
+		p.freeze()
+		time.AfterFunc(pausing, p.thaw)
+	}
+	if crash {
 		p.transport.Cut()
 		p.gate.open()
 		p.kill()

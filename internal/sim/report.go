@@ -41,6 +41,17 @@ func (e Evidence) history(b *strings.Builder, subject string) {
 			fmt.Fprintf(b, "  %s %s applied %d to %d\n", f.At.Format(clock), f.Sink, f.From+1, f.To)
 		}
 	}
+	for _, m := range e.Markers {
+		if m.Aggregate == subject {
+			fmt.Fprintf(b, "  %s marker in %s: %s at %d, seen %d, generation %s, block %s, notified %q, %s, job %q, by %s\n",
+				m.At.Format(clock), m.Sink, m.State, m.Blocked, m.Seen, m.Generation, m.Block, m.Notified, m.Class, m.Job, m.By)
+		}
+	}
+	for _, l := range e.Letters {
+		if l.Aggregate == subject {
+			fmt.Fprintf(b, "  %s letter of block %s at %d in %s\n", l.At.Format(clock), l.Block, l.Version, l.Sink)
+		}
+	}
 	var last Row
 	for _, r := range e.Rows {
 		if r.Shard != subject {

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	"millrace/event"
 	"millrace/projection"
 	"millrace/sinks"
@@ -26,14 +24,14 @@ const (
 	positionAttribute = "lastProcessedVersion"
 )
 
-// view is one process's sink into the read model's table.
-func (w *world) view(app string) (*readmodel.Sink, error) {
-	fold, err := versions()
+// view is a build's sink into the read model's table, of one process.
+func (w *world) view(app string, b build) (*readmodel.Sink, error) {
+	fold, err := versions(func(e event.Event) error { return w.poisoned(viewSink, b, e) })
 	if err != nil {
 		return nil, err
 	}
 	return readmodel.New(readmodel.Options{
-		Client: dynamodb.NewFromConfig(w.engine.Config(app)), Table: viewTable,
+		Client: w.client(app), Table: viewTable,
 		Key:      []readmodel.KeyPart{{Attribute: "pk", Template: "{aggregate}"}},
 		Identity: identity(viewSink), Projection: fold, Position: positionAttribute, Jitter: w.jitter("view", app),
 	})
@@ -45,10 +43,13 @@ type state struct {
 }
 
 // versions is a fold that shows each of its effects: which versions, in which
-// order, and from which content.
-func versions() (projection.Projection, error) {
+// order, and from which content. What is refused has none.
+func versions(refuse func(event.Event) error) (projection.Projection, error) {
 	return projection.New(projection.Fold[state]{
 		Apply: func(s state, e event.Event) (state, error) {
+			if err := refuse(e); err != nil {
+				return s, err
+			}
 			v, err := e.Image.Get(amountAttribute)
 			if err != nil {
 				return s, err
@@ -99,7 +100,7 @@ type trouble struct {
 	until time.Time
 }
 
-func newMemory(c chance, unguarded bool) *memory {
+func newMemory(c chance, unguarded bool, refuse func(event.Event) error) *memory {
 	m := &memory{chance: c}
 	m.target = sinktest.NewMemory(sinktest.MemoryOptions{
 		Before: func(ctx context.Context, _ sinks.Identity, run event.Run) error {
@@ -110,6 +111,9 @@ func newMemory(c chance, unguarded bool) *memory {
 		},
 		// It is asked for each event in the step that makes it take effect.
 		Refuse: func(e event.Event) error {
+			if err := refuse(e); err != nil {
+				return err
+			}
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.effects = append(m.effects, Effect{Sink: logSink, Aggregate: e.Aggregate, From: e.Version - 1, To: e.Version, At: time.Now()})

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"millrace/event"
@@ -31,7 +32,7 @@ func crash(_ *Plan, r *rand.Rand, at time.Duration) []Step {
 	}
 	return []Step{{at, what, func(w *world) {
 		if p := w.process(slot); p != nil {
-			p.crashAt(calls, landing)
+			p.failAt(calls, landing, 0)
 		}
 	}}}
 }
@@ -39,11 +40,13 @@ func crash(_ *Plan, r *rand.Rand, at time.Duration) []Step {
 // drain stops a worker as SIGTERM does.
 func drain(_ *Plan, r *rand.Rand, at time.Duration) []Step {
 	slot := r.IntN(workers)
-	return []Step{{at, fmt.Sprintf("worker %d is told to stop", slot), func(w *world) {
-		if p := w.process(slot); p != nil {
-			p.end()
-		}
-	}}}
+	return []Step{{at, fmt.Sprintf("worker %d is told to stop", slot), func(w *world) { w.tell(slot) }}}
+}
+
+func (w *world) tell(slot int) {
+	if p := w.process(slot); p != nil {
+		p.end()
+	}
 }
 
 // freeze cuts a worker off for less or more than a lease.
@@ -73,10 +76,34 @@ func burst(p *Plan, r *rand.Rand, at time.Duration) []Step {
 	if table == controlTable || table == viewTable {
 		service = ""
 	}
+	return p.trouble(r, at, f, service, table, "")
+}
+
+// markerBurst makes a share of the calls about markers overtake each other, or
+// fail, for a while.
+func markerBurst(p *Plan, r *rand.Rand, at time.Duration) []Step {
+	f := localaws.Fault{
+		Do:    pick(r, localaws.Slow, localaws.Slow, localaws.LandLate, localaws.LoseAnswer, localaws.TimeOut),
+		Delay: 50*time.Millisecond + time.Duration(r.Int64N(int64(3*time.Second))),
+		Hold:  r.IntN(2) == 0,
+	}
+	return p.trouble(r, at, f, "", controlTable, "M|")
+}
+
+// queueBurst makes a share of the calls to the on-failure queue fail.
+func queueBurst(p *Plan, r *rand.Rand, at time.Duration) []Step {
+	f := localaws.Fault{Do: pick(r, localaws.Throttle, localaws.FailBefore, localaws.FailAfter, localaws.LoseAnswer, localaws.TimeOut)}
+	return p.trouble(r, at, f, localaws.SQS, "", "")
+}
+
+// trouble puts a fault in force for a while, for a share of the calls to a
+// service and a table, about keys that begin with a text; all of them where none
+// is named.
+func (p *Plan) trouble(r *rand.Rand, at time.Duration, f localaws.Fault, service, table, key string) []Step {
 	share := pick(r, 0.05, 0.2, 0.6, 1)
 	long := p.last(r, at, 12*time.Second)
 	id := r.Uint64()
-	what := fmt.Sprintf("%.0f %% of the calls to %q %q: %s for %v", 100*share, service, table, names[f.Do], long.Round(time.Millisecond))
+	what := fmt.Sprintf("%.0f %% of the calls to %q %q %q: %s for %v", 100*share, service, table, key, names[f.Do], long.Round(time.Millisecond))
 	if f.Do == localaws.LandLate || f.Do == localaws.Slow {
 		what += fmt.Sprintf(", by %v", f.Delay.Round(time.Millisecond))
 	}
@@ -84,7 +111,7 @@ func burst(p *Plan, r *rand.Rand, at time.Duration) []Step {
 		end := time.Now().Add(long)
 		f.Match = func(c localaws.Call) bool {
 			return c.Time.Before(end) && c.App != setupApp &&
-				(service == "" || c.Service == service) && (table == "" || c.Table == table) &&
+				(service == "" || c.Service == service) && (table == "" || c.Table == table) && strings.HasPrefix(c.Key, key) &&
 				// The time is what tells two calls apart: how many came before
 				// is not the same in two runs when they come at once.
 				chance(p.Seed).unit("burst", id, c.App, c.Operation, c.Key, c.Time.UnixNano()) < share

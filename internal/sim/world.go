@@ -8,11 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-
 	control "millrace/checkpoint/dynamodb"
 	"millrace/event"
 	"millrace/eventstore"
+	"millrace/failure/notify"
 	"millrace/internal/jitter"
 	"millrace/internal/localaws"
 	"millrace/pipeline"
@@ -28,13 +27,14 @@ const (
 	viewTable    = "orders-view"
 	viewSink     = "view" // the read model on the engine
 	logSink      = "log"  // the guarded sink in memory
+	queueName    = "on-failure"
 	setupApp     = "setup"
 )
 
 // Bound is how long after the last fault everything must have been applied and
 // every checkpoint must have passed it. Leases expire in 10 s, but the first
-// listing that shows a shard may be a minute away, and retries of what looked
-// permanent pause for up to a minute.
+// listing that shows a shard may be a minute away, and retries of what failed
+// for an unknown reason pause for up to a minute.
 const Bound = 3 * time.Minute
 
 // Tamper breaks the workers of a world on purpose, to see that it is noticed.
@@ -44,8 +44,12 @@ type Tamper struct {
 	Sink    func(sinks.Sink) sinks.Sink
 	Control func(pipeline.Control) pipeline.Control
 	Stream  func(pipeline.Stream) pipeline.Stream
+	Markers func(pipeline.Markers) pipeline.Markers // of redrivers too
+	Queue   func(notify.Queue) notify.Queue
 	// Unguarded takes the guard from the sink in memory.
 	Unguarded bool
+	// Bound replaces the bound, since what is broken may never come to rest.
+	Bound time.Duration
 }
 
 // world is one run of a plan.
@@ -61,6 +65,7 @@ type world struct {
 	life  context.Context //nolint:containedctx // the world's own life, not a caller's
 	over  context.CancelFunc
 	tasks sync.WaitGroup
+	jobs  sync.WaitGroup // redrives that the plan has started
 
 	mu        sync.Mutex
 	processes map[string]*process // by application
@@ -68,6 +73,7 @@ type world struct {
 	heads     map[string]int
 	reads     []Read
 	notes     []Violation // what the world itself saw go wrong
+	mended    bool
 }
 
 // Run lets a plan's world happen, in the bubble of the caller. moves counts
@@ -81,7 +87,7 @@ func Run(plan Plan, tamper Tamper, moves *atomic.Int64) (Evidence, error) {
 	o.Latency = w.latency
 	w.engine = localaws.New(o)
 	defer func() { _ = w.engine.Close() }()
-	w.memory = newMemory(chance(plan.Seed), tamper.Unguarded)
+	w.memory = newMemory(chance(plan.Seed), tamper.Unguarded, func(e event.Event) error { return w.poisoned(logSink, w.newest(), e) })
 	w.life, w.over = context.WithCancel(context.Background())
 	defer w.over()
 	w.engine.Inject(localaws.Fault{Do: localaws.TimeOut, Match: w.dead})
@@ -100,17 +106,13 @@ func Run(plan Plan, tamper Tamper, moves *atomic.Int64) (Evidence, error) {
 		s.Do(w)
 	}
 	w.sleepUntil(plan.Quiet)
-	for slot := range workers {
-		if p := w.process(slot); p != nil {
-			p.disarm()
-		}
-	}
+	w.disarm()
 	appenders.Wait()
-	took := w.settle()
+	rested := w.settle()
 	w.over()
 	w.tasks.Wait()
 	w.memory.landing.Wait()
-	return w.evidence(took), nil
+	return w.evidence(rested), nil
 }
 
 func (w *world) setUp(ctx context.Context) error {
@@ -118,9 +120,12 @@ func (w *world) setUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	view, err := w.view(setupApp)
+	view, err := w.view(setupApp, mended)
 	if err != nil {
 		return err
+	}
+	if w.plan.Queue == 0 {
+		w.makeQueue()
 	}
 	return errors.Join(store.EnsureTable(ctx), w.control(setupApp, setupApp).EnsureTable(ctx), view.EnsureTable(ctx))
 }
@@ -140,10 +145,14 @@ func (w *world) latency(c localaws.Call) time.Duration {
 	}
 	p := w.processes[c.App]
 	w.mu.Unlock()
+	slow := time.Duration(0)
 	if p != nil {
 		p.called()
+		if c.Operation != "Query" {
+			slow = p.slow
+		}
 	}
-	return chance(w.plan.Seed).between(time.Millisecond, 9*time.Millisecond, "latency", c.App, c.Operation, c.Key, time.Now().UnixNano())
+	return slow + chance(w.plan.Seed).between(time.Millisecond, 9*time.Millisecond, "latency", c.App, c.Operation, c.Key, time.Now().UnixNano())
 }
 
 // dead tells the calls of processes that crashed before the service had them.
@@ -189,14 +198,14 @@ func (w *world) openShard(n uint64) string {
 
 func (w *world) eventStore(app string) (*eventstore.Store, error) {
 	return eventstore.New(eventstore.Options{
-		Client: dynamodb.NewFromConfig(w.engine.Config(app)), Table: eventsTable, Layout: event.Orders(),
+		Client: w.client(app), Table: eventsTable, Layout: event.Orders(),
 		Jitter: w.jitter("store", app),
 	})
 }
 
 func (w *world) control(app, boot string) *control.Store {
 	return control.New(control.Options{
-		Client: dynamodb.NewFromConfig(w.engine.Config(app)), Table: controlTable, Boot: boot, Jitter: w.jitter("control", app),
+		Client: w.client(app), Table: controlTable, Boot: boot, Jitter: w.jitter("control", app),
 	})
 }
 
@@ -207,22 +216,4 @@ func (w *world) jitter(of, app string) jitter.Source {
 
 func identity(sink string) sinks.Identity {
 	return sinks.Identity{Group: group, Source: eventsTable, Sink: sink, Version: 1}
-}
-
-// settle waits until everything is applied and passed by a checkpoint, or the
-// bound is over, and returns how long that took after the quiet began. It stays
-// for longer than a lease: a grant whose answers were all lost has no owner that
-// knows of it, and ends by expiry only.
-func (w *world) settle() (took time.Duration) {
-	what := w.unsettled()
-	for what != "" && time.Since(w.began) < w.plan.Quiet+Bound {
-		w.sleep(500 * time.Millisecond)
-		what = w.unsettled()
-	}
-	if what != "" {
-		w.note("progress", "", "%v after the last fault still: %s", Bound, what)
-	}
-	took = time.Since(w.began) - w.plan.Quiet
-	w.sleepUntil(w.plan.Quiet + lease + 5*time.Second)
-	return took
 }
