@@ -91,7 +91,7 @@ func withMarkers(m *markerTable) func(*pipeline.Options) {
 }
 
 // redriver works on the world's target, as a job of another process does.
-func (w *world) redriver(m *markerTable, job string) *redrive.Redriver {
+func (w *world) redriver(m redrive.Markers, job string) *redrive.Redriver {
 	return &redrive.Redriver{
 		Markers: m, Events: w.eventStore(job), Sink: w.target.Open(identity("view")), Job: job,
 		Jitter: jitter.Source{Seed: 77},
@@ -173,10 +173,10 @@ func TestC9_RedriveBesideLiveTraffic(t *testing.T) {
 	})
 }
 
-// TestH2_StaleBeliefLosesNoFollower: a second worker that does not know of the
+// TestH2a_StaleBeliefLosesNoFollower: a second worker that does not know of the
 // block fails at the same version, becomes a follower, and settles nothing
 // that is not on record.
-func TestH2_StaleBeliefLosesNoFollower(t *testing.T) {
+func TestH2a_StaleBeliefLosesNoFollower(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, localaws.Options{Shards: 1})
 		markers := newMarkerTable()

@@ -105,8 +105,13 @@ func (s *story) view(app string) *readmodel.Sink {
 	return view
 }
 
-func (s *story) markers(app string) *markers.Store {
-	return markers.New(markers.Options{Client: dynamodb.NewFromConfig(s.config(app)), Table: controlTable})
+func (w *world) markers(app string) *markers.Store {
+	return markers.New(markers.Options{Client: dynamodb.NewFromConfig(w.config(app)), Table: controlTable})
+}
+
+// onTable gives a worker the control table's markers.
+func (w *world) onTable(o *pipeline.Options) {
+	o.Markers, o.Table = w.markers("millrace/g/"+o.Worker), eventsTable
 }
 
 var storyScope = markers.Scope{Group: "g", Table: eventsTable, Sink: "view", SinkVersion: 1}
@@ -123,9 +128,8 @@ func (s *story) boot() {
 	s.t.Helper()
 	p := &process{tap: s.tapped("worker", fmt.Sprintf("millrace/g/worker.%d", s.boots+1))}
 	p.running = s.start("worker", func(o *pipeline.Options) {
-		app := "millrace/g/" + o.Worker
-		o.Markers, o.Table = s.markers(app), eventsTable
-		o.Sinks[0].Sink = s.view(app)
+		s.onTable(o)
+		o.Sinks[0].Sink = s.view("millrace/g/" + o.Worker)
 	})
 	letters, err := queue.New(sqs.NewFromConfig(s.config(p.app)), queue.Options{Name: failureQueue})
 	if err != nil {
@@ -189,9 +193,9 @@ func (s *story) until(what string, holds func() bool) {
 
 // rows are the control table's rows of one kind, as they stand; the poll of a
 // test is no call.
-func (s *story) rows(kind string) []event.Item {
+func (w *world) rows(kind string) []event.Item {
 	var rows []event.Item
-	for _, row := range s.engine.Items(controlTable) {
+	for _, row := range w.engine.Items(controlTable) {
 		if pk, _ := row["pk"].(event.String); strings.HasPrefix(string(pk), kind+"|") {
 			rows = append(rows, row)
 		}
@@ -200,16 +204,16 @@ func (s *story) rows(kind string) []event.Item {
 }
 
 // standing are the markers that are not live, by aggregate.
-func (s *story) standing() map[string]failure.Marker {
-	s.t.Helper()
+func (w *world) standing() map[string]failure.Marker {
+	w.t.Helper()
 	standing := map[string]failure.Marker{}
-	for _, row := range s.rows("M") {
+	for _, row := range w.rows("M") {
 		aggregate, _ := row["sk"].(event.String)
 		m, err := failure.ParseMarker(failure.Key{
 			Group: "g", Table: eventsTable, Sink: "view", SinkVersion: 1, Aggregate: string(aggregate),
 		}, row)
 		if err != nil {
-			s.t.Fatal(err)
+			w.t.Fatal(err)
 		}
 		if m.NotLive() {
 			standing[string(aggregate)] = m
@@ -219,7 +223,7 @@ func (s *story) standing() map[string]failure.Marker {
 }
 
 // noLetters reports whether every letter is out and written down as such.
-func (s *story) noLetters() bool { return len(s.rows("O")) == 0 }
+func (w *world) noLetters() bool { return len(w.rows("O")) == 0 }
 
 // versions are those in effect on an aggregate's item, in their order.
 func (s *story) versions(aggregate string) string {
