@@ -37,10 +37,11 @@ const (
 // traffic, a stop. Whatever process dies in it, the next one takes its place.
 type story struct {
 	*world
-	dies  string      // whose process is cut off: "worker", "redriver" or nobody's
-	cut   moment      // where
-	first *tap        // of the first process of that kind
-	fixed atomic.Bool // the fold knows what to do with the poison
+	dies  string        // whose process is cut off: "worker", "redriver" or nobody's
+	cut   moment        // where
+	first *tap          // of the first process of that kind
+	fixed atomic.Bool   // the fold knows what to do with the poison
+	again atomic.Uint64 // a later version that the fix cannot take
 
 	worker *process
 	jobs   int
@@ -81,7 +82,7 @@ func newStory(t *testing.T, dies string, cut moment) *story {
 func (s *story) view(app string) *readmodel.Sink {
 	fold, err := projection.New(projection.Fold[string]{
 		Apply: func(list string, e event.Event) (string, error) {
-			if e.Aggregate == "poison" && e.Version == 2 && !s.fixed.Load() {
+			if e.Aggregate == "poison" && (e.Version == 2 && !s.fixed.Load() || e.Version == s.again.Load()) {
 				return "", fmt.Errorf("version %d of %s is more than this build can take", e.Version, e.Aggregate)
 			}
 			return strings.TrimSpace(fmt.Sprint(list, " ", e.Version)), nil

@@ -16,6 +16,8 @@ import (
 type targetFaults struct {
 	mu      sync.Mutex
 	refused map[string]bool          // aggregate@version
+	poison  uint64                   // the version that is refused of all aggregates
+	spared  string                   // but this one
 	down    map[string]bool          // sinks that answer nobody
 	slow    map[string]time.Duration // aggregates whose runs take time
 	hung    map[string]chan struct{} // aggregates whose runs hang until closed
@@ -39,8 +41,18 @@ func (f *targetFaults) refuse(aggregate string, version uint64) {
 	f.set(func() { f.refused[fmt.Sprintf("%s@%d", aggregate, version)] = true })
 }
 
+// refuseAll makes one version of every aggregate but one fail for good.
+func (f *targetFaults) refuseAll(version uint64, but string) {
+	f.set(func() { f.poison, f.spared = version, but })
+}
+
 // heal takes every refusal back.
-func (f *targetFaults) heal() { f.set(func() { clear(f.refused) }) }
+func (f *targetFaults) heal() {
+	f.set(func() {
+		clear(f.refused)
+		f.poison = 0
+	})
+}
 
 // outage makes a sink fail for everybody, or work again.
 func (f *targetFaults) outage(sink string, down bool) { f.set(func() { f.down[sink] = down }) }
@@ -74,7 +86,7 @@ func (f *targetFaults) options() sinktest.MemoryOptions {
 		Refuse: func(e event.Event) error {
 			f.mu.Lock()
 			defer f.mu.Unlock()
-			if f.refused[fmt.Sprintf("%s@%d", e.Aggregate, e.Version)] {
+			if f.refused[fmt.Sprintf("%s@%d", e.Aggregate, e.Version)] || e.Version == f.poison && e.Aggregate != f.spared {
 				return &event.Error{Class: event.Permanent, Op: "applying", Err: errors.New("refused")}
 			}
 			return nil

@@ -250,9 +250,10 @@ func TestTwoRedrives(t *testing.T) {
 	w.verified(t, "23 aggregates, 69 events, 0 blocked, 0 found")
 }
 
-// TestRedriveStopsByItself: where the cause is not gone, the sample fails and
-// the rest is not touched.
-func TestRedriveStopsByItself(t *testing.T) {
+// TestCase03_AJobEndsThoughItsLettersFailAgain: where the cause is not gone, the
+// sample fails and the rest is not touched; and what fails is not picked up
+// anew by the job that failed with it.
+func TestCase03_AJobEndsThoughItsLettersFailAgain(t *testing.T) {
 	w, listing := poisoned(t, 14)
 	before, err := service.New(t.Context(), w.config, w.earlier(t))
 	if err != nil {
@@ -273,6 +274,47 @@ func TestRedriveStopsByItself(t *testing.T) {
 	patient := service.RedriveOptions{Rate: -1, Sample: 100, Parallel: 3}
 	if result, err := before.Redrive(t.Context(), t.Context(), w.blocked(t, 14).Markers, patient); err != nil || result.Failed != 14 || result.Stopped != "" {
 		t.Errorf("with a larger sample it ended %+v, %v", result, err)
+	}
+}
+
+// TestCase04_NewFailuresAreNotTouched: an aggregate that is blocked for the same
+// cause while a job runs is left to the next one, and so is one of the listing
+// that is blocked anew after somebody had brought it back.
+func TestCase04_NewFailuresAreNotTouched(t *testing.T) {
+	w, listing := poisoned(t, 3)
+	s := w.service(t)
+	markers := s.Markers()
+	cause := listing.Markers[0].Cause
+	late := listing.Markers[0].Key
+	late.Aggregate = "gift-late"
+	anew := listing.Markers[2].Key
+	apply := func(key failure.Key, steps ...failure.Transition) {
+		for _, step := range steps {
+			if verdict, _, err := markers.Apply(t.Context(), key, step); err != nil || verdict != failure.Applied {
+				t.Fatalf("%s of %v gave %v, %v", step.Name, key, verdict, err)
+			}
+		}
+	}
+	began := false
+	result, err := s.Redrive(t.Context(), t.Context(), listing.Markers, service.RedriveOptions{Rate: -1, Each: func(redrive.Result) {
+		if began {
+			return
+		}
+		began = true // the sample is worked on one at a time
+		apply(late, failure.Block(2, "late", cause))
+		apply(anew, failure.Heal(3, "healed"), failure.Block(2, "anew", cause))
+	}})
+	if err != nil || result.Selected != 3 || result.Released != 2 || result.Left != 1 || result.Done() {
+		t.Fatalf("it ended %+v, %v", result, err)
+	}
+	rest, err := s.Blocked(t.Context(), service.Selection{})
+	var left []string
+	for _, m := range rest.Markers {
+		left = append(left, fmt.Sprint(m.Key.Aggregate, " ", m.State, " ", m.Generation))
+	}
+	slices.Sort(left)
+	if got, want := strings.Join(left, ", "), anew.Aggregate+" blocked anew, gift-late blocked late"; err != nil || got != want {
+		t.Errorf("left are %q, %v, want %q", got, err, want)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,6 +110,39 @@ func TestALostAnswerForgetsTheItem(t *testing.T) {
 			}
 			b.versions("a", 4)
 		})
+	}
+}
+
+// TestCase11_APartOfACallFails: of the writes of one call one is throttled and
+// one loses its answer. Neither takes what was remembered with it that the
+// others have, and what nobody knows is read before it is used.
+func TestCase11_APartOfACallFails(t *testing.T) {
+	b := newBench(t)
+	s := b.sink()
+	names := []string{"a", "b", "c"}
+	for _, name := range names {
+		b.must(s, run(name, 0, 2))
+	}
+	about := func(name string) func(localaws.Call) bool {
+		return func(c localaws.Call) bool { return isUpdate(c) && strings.HasPrefix(c.Key, "VIEW#"+name) }
+	}
+	b.Inject(localaws.Fault{Match: about("b"), Do: localaws.Throttle, Times: 1})
+	b.Inject(localaws.Fault{Match: about("c"), Do: localaws.LoseAnswer, Times: 1})
+	got := s.Apply(t.Context(), []event.Run{run("a", 2, 4), run("b", 2, 4), run("c", 2, 4)})
+	if got[0] != (event.Outcome{Position: event.Position{Version: 4}, Known: true}) ||
+		!got[1].Known || got[1].Position.Version != 2 || event.ClassOf(got[1].Err) != event.Transient ||
+		got[2].Known || event.ClassOf(got[2].Err) != event.Transient {
+		t.Fatalf("the outcomes are %+v", got)
+	}
+	got = s.Apply(t.Context(), []event.Run{run("a", 4, 5), run("b", 2, 5), run("c", 2, 5)})
+	for i, o := range got {
+		if o != (event.Outcome{Position: event.Position{Version: 5}, Known: true}) {
+			t.Errorf("%s then ended %+v", names[i], o)
+		}
+		b.versions(names[i], 5)
+	}
+	if reads := b.calls("BatchGetItem"); reads != 1 {
+		t.Errorf("%d reads, want 1: of what nobody knows", reads)
 	}
 }
 
