@@ -23,7 +23,7 @@ func TestC10_StopDuringAGrant(t *testing.T) {
 		r := w.start("one")
 		eventually(t, 20*time.Second, "the lease rows are there", func() bool { return len(w.leases()) == 2 })
 		time.Sleep(100 * time.Millisecond) // the first grant is under way, and no other
-		if took := r.stopped(); took < 500*time.Millisecond || took > 5*time.Second {
+		if took := r.stopped(0); took < 500*time.Millisecond || took > 5*time.Second {
 			t.Errorf("the stop took %v, want the rest of the grant and a release", took)
 		}
 		for id, owner := range w.owners() {

@@ -31,6 +31,7 @@ func (s *shard) keepLease(ctx context.Context) {
 			renew = s.w.opts.Jitter.Around(s.w.opts.Renew, s.timer("renew"), n)
 		case event.ClassOf(err) == event.Fenced:
 			s.w.counters.fenced.Add(1)
+			s.lose()
 			s.w.opts.Log.Warn().Stringer("shard", s.key).Msg("the lease was lost; its records will be read again by whoever holds it now")
 			return
 		case errors.Is(err, checkpoint.ErrBackwards):
@@ -94,8 +95,16 @@ func (s *shard) write(ctx context.Context) (last bool, err error) {
 	defer s.mu.Unlock()
 	s.lease = written
 	s.trust.Renewed(sent)
+	s.handed = phase == finishing || phase == releasing
 	s.changed.Broadcast()
-	return phase == finishing || phase == releasing, nil
+	return s.handed, nil
+}
+
+// lose notes that the lease is somebody else's, whatever was to be written.
+func (s *shard) lose() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.phase = lost
 }
 
 // end takes the shard out of the lanes. Where its lease was lost nothing of it

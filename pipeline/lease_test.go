@@ -215,7 +215,7 @@ func TestH26_RenewalsLandLate(t *testing.T) {
 			t.Errorf("the successor was fenced %d times", got)
 		}
 		second.end()
-		first.end()
+		first.endsLeaving(1) // for all that it has heard
 		w.wholly()
 	})
 }

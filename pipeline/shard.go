@@ -39,6 +39,7 @@ type shard struct {
 	phase    phase
 	reader   bool // the reader has returned
 	gone     bool // nothing of it runs any more
+	handed   bool // the last write, which hands the lease back or ends it, has landed
 }
 
 // phase says what the lease writer is to do next.

@@ -50,7 +50,7 @@ func NewWorker(o Options) (*Worker, error) {
 // Run works until ctx ends, then drains: nothing more is fetched, what is
 // under way is settled, checkpoints are written and leases released, all
 // within Options.Drain. It returns nil after a stop, and otherwise why it
-// could not go on.
+// could not go on, or ErrLeasesLeft.
 //
 // The end of abort cuts everything short, as a crash would: nothing is written
 // any more, and the leases are left to expire.
@@ -100,7 +100,8 @@ func (w *Worker) Run(ctx, abort context.Context) error {
 		w.opts.Log.Error().Msg("a sink does not return from a call that was cancelled; leases are left to expire")
 		endWrites(errStopping)
 	}
-	for _, s := range w.held() {
+	held := w.held()
+	for _, s := range held {
 		s.release()
 	}
 	shards.Wait()
@@ -109,6 +110,9 @@ func (w *Worker) Run(ctx, abort context.Context) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.failure == nil && abort.Err() == nil {
+		return unreleased(held, returned)
+	}
 	return w.failure
 }
 

@@ -2,9 +2,11 @@ package pipeline_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -172,6 +174,17 @@ func (r *running) end() {
 	r.stop()
 	if err := <-r.done; err != nil {
 		r.t.Fatalf("the worker returned %v", err)
+	}
+	r.kill()
+}
+
+// endsLeaving ends a worker that cannot release its leases.
+func (r *running) endsLeaving(leases int) {
+	r.t.Helper()
+	r.stop()
+	want := fmt.Sprintf("%d leases are left to expire", leases)
+	if err := <-r.done; !errors.Is(err, pipeline.ErrLeasesLeft) || !strings.Contains(err.Error(), want) {
+		r.t.Errorf("the worker returned %v, want that %s", err, want)
 	}
 	r.kill()
 }

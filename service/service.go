@@ -134,8 +134,8 @@ func (s *Service) Worker(ctx context.Context) (*pipeline.Worker, error) {
 }
 
 // Run runs a pipeline until ctx ends and then drains it; the end of abort cuts
-// the drain short. It returns nil after a stop. Whoever wants to see the
-// workers' counters uses New and Workers.
+// the drain short. It returns nil after a stop, or pipeline.ErrLeasesLeft.
+// Whoever wants to see the workers' counters uses New and Workers.
 func Run(ctx, abort context.Context, c Config, r Registry) error {
 	s, err := New(ctx, c, r)
 	if err != nil {

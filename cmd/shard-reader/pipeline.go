@@ -36,7 +36,7 @@ func (runCommand) Help() string {
 
 An event that cannot be applied blocks its aggregate: it is put on record in the control table, everything else goes on, and dlq-redriver brings it back after the fix.
 
-SIGTERM or SIGINT drains: nothing more is fetched, what is under way is finished, leases are handed back, exit code 0. A second signal stops at once, exit code 130.
+SIGTERM or SIGINT drains: nothing more is fetched, what is under way is finished, leases are handed back, exit code 0; 1 if some could not be, and are left to expire. A second signal stops at once, exit code 130.
 
 Exit code 2 means that it cannot work as it is configured: no credentials, no such table, a stream without new images.`
 }

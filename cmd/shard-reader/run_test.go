@@ -101,6 +101,22 @@ func TestStopAtOnce(t *testing.T) {
 	}
 }
 
+// TestStopWithoutControlTable: leases that cannot be handed back are told of,
+// by the exit code too.
+func TestStopWithoutControlTable(t *testing.T) {
+	t.Parallel()
+	engine, url := serve(t, localaws.Options{Shards: 2})
+	writer := write(t, wired(t, url).Events(), 5)
+	p := work(t, url, "--drain", "2s", "--lease", "60s")
+	p.applies()
+	writer.end()
+	engine.Inject(localaws.Fault{Do: localaws.Throttle, Match: func(c localaws.Call) bool { return c.Table == "millrace" && c.App != "setup" }})
+	p.signal(syscall.SIGTERM)
+	if code := p.wait(); code != cli.Failed || !strings.Contains(p.err.String(), "2 leases are left to expire") {
+		t.Errorf("code %d, stderr:\n%s", code, p.err.String())
+	}
+}
+
 // TestCannotRun: what an operator has to put right is exit code 2 and told at
 // the start; what may go away by itself is 1.
 func TestCannotRun(t *testing.T) {
