@@ -83,6 +83,11 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 	}{
 		{"as it should be", "", func(*Evidence) {}},
 		{"a version stored twice", "store", func(e *Evidence) { e.Events[2].Version = 2 }},
+		{"versions stored out of order", "store", func(e *Evidence) { e.Events[0], e.Events[1] = e.Events[1], e.Events[0] }},
+		{"versions stored out of order, as the world would have it", "", func(e *Evidence) {
+			e.Events[0], e.Events[1] = e.Events[1], e.Events[0]
+			e.Holed = map[string]bool{"a": true}
+		}},
 		{"an event changed", "store", func(e *Evidence) { e.Events[1].Insert = false }},
 		{"a version left out", "order", func(e *Evidence) { e.Effects[3].From = 2; e.Effects[3].To = 3 }},
 		{"a version applied again", "once", func(e *Evidence) { e.Effects = append(e.Effects, e.Effects[5]) }},

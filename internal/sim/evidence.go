@@ -25,6 +25,7 @@ type Evidence struct {
 	Parents map[string]string // of each shard; "" for none
 	Notes   []Violation       // what the world itself saw go wrong
 	Crashed map[string]bool   // the workers that crashed, by id
+	Holed   map[string]bool   // the aggregates whose versions were stored out of order
 	Rested  time.Time         // the last fault was over, and all applied or on record as blocked
 	Settled time.Duration     // how long that took, or the redrive after it
 	Hash    uint64            // of the whole history, to the nanosecond
@@ -77,7 +78,10 @@ type Read struct {
 func (w *world) evidence(rested rest) Evidence {
 	e := Evidence{
 		Sinks: []string{viewSink, logSink}, Parents: map[string]string{},
-		Letters: w.letters(), Reads: w.reads, Rested: rested.At, Settled: rested.Took, Crashed: map[string]bool{},
+		Letters: w.letters(), Reads: w.reads, Rested: rested.At, Settled: rested.Took, Crashed: map[string]bool{}, Holed: map[string]bool{},
+	}
+	for aggregate := range w.plan.Writes {
+		e.Holed[aggregate] = w.plan.holed(aggregate)
 	}
 	e.Notes = w.notes
 	for _, p := range w.processes {

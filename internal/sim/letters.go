@@ -57,8 +57,8 @@ func (p *process) letters() (send func(ctx context.Context), err error) {
 
 // makeQueue creates the on-failure queue, which may be later than the first
 // letter: a name that is mended by creating it.
-func (w *world) makeQueue() {
-	_, err := sqs.NewFromConfig(w.config(setupApp)).CreateQueue(context.Background(), &sqs.CreateQueueInput{QueueName: aws.String(queueName)})
+func (w *world) makeQueue(ctx context.Context) {
+	_, err := sqs.NewFromConfig(w.config(setupApp)).CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: aws.String(queueName)})
 	if err != nil {
 		w.note("letter", queueName, "creating the queue: %v", err)
 	}

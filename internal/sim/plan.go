@@ -32,6 +32,9 @@ type Plan struct {
 type Write struct {
 	At     time.Duration
 	Events int
+	// Late is how long after that they are stored, while the appends behind them
+	// do not wait: a source that breaks its own order, and leaves a hole.
+	Late time.Duration
 }
 
 // Step is something that is done to the world, or that begins, at a time.
@@ -97,16 +100,19 @@ func (p Plan) String() string {
 	fmt.Fprintf(&b, "seed %d: shards %d, permute %d, empty pages %d, roll after %v, child sequences %d, listing lag %v, child filter lag %v, stale reads %v, torn transactions %v\n",
 		p.Seed, o.Shards, o.Permute, o.EmptyPages, o.RollAfter, o.ChildSequences, o.ListingLag, o.ChildFilterLag, o.StaleReads, o.TornTransactions)
 	for _, aggregate := range sorted(p.Writes) {
-		events := 0
+		fmt.Fprintf(&b, "  %s: %d events by %d appends\n", aggregate, p.events(aggregate), len(p.Writes[aggregate]))
+		version := 1
 		for _, w := range p.Writes[aggregate] {
-			events += w.Events
+			if w.Late > 0 {
+				fmt.Fprintf(&b, "  %8.3fs versions %d to %d of %s are stored %v late\n", w.At.Seconds(), version, version+w.Events-1, aggregate, w.Late.Round(time.Millisecond))
+			}
+			version += w.Events
 		}
-		fmt.Fprintf(&b, "  %s: %d events by %d appends\n", aggregate, events, len(p.Writes[aggregate]))
 	}
 	for _, poison := range p.Poisons {
 		fmt.Fprintf(&b, "  %v\n", poison)
 	}
-	if len(p.Poisons) > 0 && p.Fix == 0 {
+	if p.troubled() && p.Fix == 0 {
 		fmt.Fprintln(&b, "  mended when all else has come to rest")
 	}
 	for _, s := range p.Steps {

@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"millrace/event"
@@ -66,7 +68,10 @@ func (p *Plan) poison() {
 		}
 		p.Poisons = append(p.Poisons, poison)
 	}
-	if len(p.Poisons) == 0 {
+	if r.IntN(3) == 0 {
+		p.hole(r, pick(r, aggregates...))
+	}
+	if !p.troubled() {
 		return
 	}
 	// The first seconds have no blocks yet.
@@ -94,8 +99,35 @@ func (p *Plan) poison() {
 	}
 	if r.IntN(4) == 0 {
 		p.Queue = moment()
-		p.Steps = append(p.Steps, Step{p.Queue, "the on-failure queue is created", (*world).makeQueue})
+		p.Steps = append(p.Steps, Step{p.Queue, "the on-failure queue is created", func(w *world) { w.makeQueue(context.Background()) }})
 	}
+}
+
+// hole lets one of an aggregate's appends be late, if another one follows it.
+func (p *Plan) hole(r *rand.Rand, aggregate string) {
+	writes := p.Writes[aggregate]
+	if len(writes) < 2 {
+		return
+	}
+	w := &writes[r.IntN(len(writes)-1)]
+	w.Late = p.last(r, w.At, 40*time.Second)
+}
+
+// troubled reports whether anything can be blocked.
+func (p *Plan) troubled() bool {
+	if len(p.Poisons) > 0 {
+		return true
+	}
+	for aggregate := range p.Writes {
+		if p.holed(aggregate) {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *Plan) holed(aggregate string) bool {
+	return slices.ContainsFunc(p.Writes[aggregate], func(w Write) bool { return w.Late > 0 })
 }
 
 // deploy mends the targets and rolls the new build out: a worker keeps the old

@@ -8,10 +8,9 @@ import (
 
 	"millrace/event"
 	"millrace/failure"
+	markers "millrace/failure/dynamodb"
 	"millrace/failure/redrive"
 	"millrace/sinks"
-
-	markers "millrace/failure/dynamodb"
 )
 
 // job is a redrive of everything that is blocked, by a process of its own that

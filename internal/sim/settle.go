@@ -23,7 +23,7 @@ func (w *world) settle() rest {
 	w.jobs.Wait()
 	took := w.await(true)
 	rested := rest{At: time.Now(), Took: took}
-	if len(w.plan.Poisons) > 0 {
+	if w.plan.troubled() {
 		if w.newest() == broken {
 			w.mend()
 		}

@@ -125,7 +125,7 @@ func (w *world) setUp(ctx context.Context) error {
 		return err
 	}
 	if w.plan.Queue == 0 {
-		w.makeQueue()
+		w.makeQueue(ctx)
 	}
 	return errors.Join(store.EnsureTable(ctx), w.control(setupApp, setupApp).EnsureTable(ctx), view.EnsureTable(ctx))
 }
