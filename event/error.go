@@ -27,9 +27,13 @@ const (
 	Batch
 	// Superseded: a newer sink version owns the target; the sink must stop.
 	Superseded
+	// Unavailable: the target refuses everybody, for want of a permission, of
+	// credentials or of the table. Somebody has to put that right, but no record
+	// is at fault.
+	Unavailable
 )
 
-var classNames = [...]string{"unknown", "transient", "permanent", "gap", "stopping", "fenced", "batch", "superseded"}
+var classNames = [...]string{"unknown", "transient", "permanent", "gap", "stopping", "fenced", "batch", "superseded", "unavailable"}
 
 // String returns the class's name as it stands in metrics, letters and logs.
 func (c Class) String() string {

@@ -68,7 +68,7 @@ func TestWhatAnAnswerMeans(t *testing.T) {
 		{name: "what stands is not told, and the look is throttled", events: 1, tries: 1, script: []answer{conditionFailed(""), throttle}, want: unsettled},
 
 		// Refused for good.
-		{name: "no permission", events: 1, script: []answer{fails(400, "AccessDeniedException")}, want: permanent},
+		{name: "no permission", events: 1, script: []answer{fails(400, "AccessDeniedException")}, want: "unavailable"},
 		{name: "validation", events: 2, script: []answer{fails(400, "ValidationException")}, want: permanent},
 		{name: "validation inside", events: 2, script: []answer{cancelled("None", "ValidationError")}, want: permanent},
 		{name: "reasons that do not match the items", events: 2, script: []answer{cancelled("None")}, want: permanent},

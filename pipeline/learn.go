@@ -82,10 +82,11 @@ func (l *lane) ask(ctx context.Context, aggregates []string) (left []string, err
 }
 
 // ownFault reports whether an error may be due to one of the aggregates that
-// were asked for: a call that was cut short, throttled or superseded is not.
+// were asked for: a call that was cut short, throttled, refused to everybody or
+// superseded is not.
 func ownFault(err error) bool {
 	switch event.ClassOf(err) {
-	case event.Transient, event.Stopping, event.Superseded:
+	case event.Transient, event.Unavailable, event.Stopping, event.Superseded:
 		return false
 	default:
 		return true

@@ -92,8 +92,10 @@ func (p *pass) fail(err error) {
 	}
 	// What one row or one letter has at fault must not keep a pass from the
 	// others; after what concerns all, the next call would fare no better.
-	if c := event.ClassOf(err); c == event.Transient || c == event.Stopping {
+	switch event.ClassOf(err) {
+	case event.Transient, event.Stopping, event.Unavailable:
 		p.stop = true
+	default:
 	}
 }
 

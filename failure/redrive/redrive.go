@@ -188,7 +188,7 @@ func (d *drive) applyRun(ctx context.Context, run event.Run) (uint64, *failedAt,
 			return o.Position.Version, nil, nil
 		}
 		switch event.ClassOf(o.Err) {
-		case event.Transient, event.Batch:
+		case event.Transient, event.Unavailable, event.Batch:
 			if !time.Now().Before(deadline) {
 				return o.Position.Version, nil, o.Err
 			}

@@ -127,6 +127,12 @@ func TestHowARedriveEnds(t *testing.T) {
 			},
 		},
 		{
+			name: "the target refuses everybody", store: store{head: 9}, want: redrive.Paused, to: 2, state: failure.Redriving, blocked: 3, waited: true,
+			outcome: func(run event.Run) event.Outcome {
+				return event.Outcome{Known: true, Position: run.After, Err: &event.Error{Class: event.Unavailable, Op: "writing"}}
+			},
+		},
+		{
 			// It used to go round without a pause and without an end.
 			name: "every answer is lost", store: store{head: 9}, want: redrive.Paused, to: 2, state: failure.Redriving, blocked: 3, waited: true,
 			outcome: func(event.Run) event.Outcome { return event.Outcome{} },

@@ -30,7 +30,8 @@ const callTime = 10 * time.Second
 
 // Queue is an on-failure queue. It is safe for concurrent use. Errors are
 // *event.Error: throttles, time-outs and failures inside SQS are Transient, a
-// queue that does not exist and what SQS refuses are Permanent.
+// queue that does not exist or may not be used is Unavailable, and what else SQS
+// refuses is Permanent.
 type Queue struct {
 	client *sqs.Client
 	name   string // or URL, as it was given
@@ -104,7 +105,7 @@ func (q *Queue) classify(doing string, err error) error {
 	switch {
 	case errors.As(err, &missing):
 		return &event.Error{
-			Class: event.Permanent, Op: op, Err: err,
+			Class: event.Unavailable, Op: op, Err: err,
 			Hint: fmt.Sprintf("no queue %q in this account and Region: create it, or correct its name, the Region or the endpoint", q.name),
 		}
 	case errors.As(err, &full):

@@ -271,13 +271,13 @@ func TestMissingQueue(t *testing.T) {
 		for call, err := range map[string]error{
 			"Send": q.Send(t.Context(), letters(1, 1))[0], "Receive": receive, "Delete": q.Delete(t.Context(), []string{"x"})[0],
 		} {
-			if err == nil || event.ClassOf(err) != event.Permanent || !strings.Contains(err.Error(), "no queue "+fmt.Sprintf("%q", given)) {
-				t.Errorf("%s of %s: %v, want Permanent with a hint", call, given, err)
+			if err == nil || event.ClassOf(err) != event.Unavailable || !strings.Contains(err.Error(), "no queue "+fmt.Sprintf("%q", given)) {
+				t.Errorf("%s of %s: %v, want Unavailable with a hint", call, given, err)
 			}
 		}
 	}
 	q := open(t, client, name)
-	wantClasses(t, q.Send(t.Context(), letters(1, 1)), "permanent")
+	wantClasses(t, q.Send(t.Context(), letters(1, 1)), "unavailable")
 	if _, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name}); err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"net/http"
 	"slices"
 
 	"github.com/aws/smithy-go"
@@ -26,6 +27,16 @@ var transients = []string{
 	"TransactionConflictException", "TransactionInProgressException", "RequestTimeout", "RequestTimeoutException",
 	// Credentials that expire are refreshed by their provider, clocks by NTP.
 	"ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidSignatureException",
+}
+
+// refusals are the codes by which a service refuses every call alike: no
+// permission, no credentials it knows, no such table or queue (Developer Guide,
+// "Error handling with DynamoDB"; SQS API Reference, "Common errors").
+var refusals = []string{
+	"AccessDenied", "AccessDeniedException", "NotAuthorized", "OptInRequired",
+	"UnrecognizedClientException", "InvalidClientTokenId", "MissingAuthenticationToken", "MissingAuthenticationTokenException",
+	"IncompleteSignature", "IncompleteSignatureException", "SignatureDoesNotMatch",
+	"ResourceNotFoundException", "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist",
 }
 
 // Code returns the service's code for an error, or nothing when no service
@@ -98,12 +109,20 @@ func classOf(err error) event.Class {
 		return event.Transient
 	case statusOf(err) >= 500, statusOf(err) != 0 && statusOf(err) < 300:
 		return event.Transient
+	case slices.Contains(refusals, code), refusesAll(statusOf(err)):
+		return event.Unavailable
 	case code != "":
 		return event.Permanent
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr), Unanswered(err):
 		return event.Transient
 	}
 	return event.Permanent
+}
+
+// refusesAll reports whether a status speaks of the caller or of the table, and
+// not of the item: DynamoDB answers all that an item can have at fault with 400.
+func refusesAll(status int) bool {
+	return status == http.StatusUnauthorized || status == http.StatusForbidden || status == http.StatusNotFound
 }
 
 func hintOf(err error) string {

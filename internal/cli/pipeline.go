@@ -82,10 +82,12 @@ func Registry() (service.Registry, error) {
 // Configured gives what only an operator can put right its exit code: a table
 // that is not there, a permission that is not given.
 func Configured(err error) error {
-	if event.ClassOf(err) == event.Permanent {
+	switch event.ClassOf(err) {
+	case event.Permanent, event.Unavailable:
 		return &ExitError{Usage, err}
+	default:
+		return err
 	}
-	return err
 }
 
 // Deadline is the flag that ends a command which takes too long.

@@ -47,7 +47,7 @@ func TestWhatAnErrorMeans(t *testing.T) {
 			{"TrimmedDataAccessException", source.ErrTrimmed, event.Permanent},
 			{"InternalServerError", nil, event.Transient},
 			{"ValidationException", nil, event.Permanent},
-			{"AccessDeniedException", nil, event.Permanent},
+			{"AccessDeniedException", nil, event.Unavailable},
 		} {
 			t.Run(op.name+"/"+tc.code, func(t *testing.T) {
 				s, script := open(t, map[string][]answer{op.api: fail(tc.code)})
@@ -163,7 +163,7 @@ func TestFind(t *testing.T) {
 		{"no such table", answer{code: notFound}, source.ErrStreamGone, event.Permanent},
 		{"no stream", answer{body: `{"Table":{"TableName":"events"}}`}, source.ErrStreamGone, event.Permanent},
 		{"throttled", answer{code: "ThrottlingException"}, source.ErrThrottled, event.Transient},
-		{"refused", answer{code: "AccessDeniedException"}, nil, event.Permanent},
+		{"refused", answer{code: "AccessDeniedException"}, nil, event.Unavailable},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, script := scripted(t, map[string][]answer{"DescribeTable": {tc.answer}})
