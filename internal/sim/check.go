@@ -36,8 +36,8 @@ func (v Violation) String() string { return fmt.Sprintf("[%s] %s: %s", v.Rule, v
 //	          generation that it never had
 //	held      in the end no marker is held (C9)
 //	letter    letters are of blocks that were, none is on record as sent before
-//	          the queue has it, and each block has one that stands when the
-//	          world has come to rest
+//	          the queue has it, and that of each block that stands when the
+//	          world has come to rest is in the queue then
 //	back      no checkpoint and no state ever goes back (C6)
 //	fence     only its holder changes a lease row, and a grant takes a row that
 //	          is free, or its taker's own, or whose heartbeat stood still for a

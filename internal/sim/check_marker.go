@@ -88,12 +88,12 @@ func (c *checker) letters() {
 		}
 		standing[of] = m
 	}
-	c.untold(sent)
+	c.untold()
 }
 
-// untold finds the blocks that stood when the world had come to rest, and
-// nobody had heard of.
-func (c *checker) untold(sent map[string]time.Time) {
+// untold finds the blocks that stood when the world had come to rest, and whose
+// letters were not in the queue: never sent, or deleted too early.
+func (c *checker) untold() {
 	standing := map[version]Marker{}
 	for _, m := range c.Markers {
 		if !m.At.After(c.Rested) {
@@ -101,8 +101,8 @@ func (c *checker) untold(sent map[string]time.Time) {
 		}
 	}
 	for _, m := range standing {
-		if at, ok := sent[m.Block]; m.State == "blocked" && (!ok || at.After(c.Rested)) {
-			c.violated("letter", m.Aggregate, "the letter of its block %s at %d in %s was not sent when all else had come to rest", m.Block, m.Blocked, m.Sink)
+		if m.State == "blocked" && !c.Told[m.Block] {
+			c.violated("letter", m.Aggregate, "the letter of its block %s at %d in %s was not in the queue when all else had come to rest", m.Block, m.Blocked, m.Sink)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type Evidence struct {
 	Crashed map[string]bool   // the workers that crashed, by id
 	Holed   map[string]bool   // the aggregates whose versions were stored out of order
 	Rested  time.Time         // the last fault was over, and all applied or on record as blocked
+	Told    map[string]bool   // the blocks whose letters were in the queue then
 	Settled time.Duration     // how long that took, or the redrive after it
 	Hash    uint64            // of the whole history, to the nanosecond
 }
@@ -78,10 +79,14 @@ type Read struct {
 func (w *world) evidence(rested rest) Evidence {
 	e := Evidence{
 		Sinks: []string{viewSink, logSink}, Parents: map[string]string{},
-		Letters: w.letters(), Reads: w.reads, Rested: rested.At, Settled: rested.Took, Crashed: map[string]bool{}, Holed: map[string]bool{},
+		Reads: w.reads, Rested: rested.At, Told: rested.Queue, Settled: rested.Took, Crashed: map[string]bool{}, Holed: map[string]bool{},
 	}
 	for aggregate := range w.plan.Writes {
 		e.Holed[aggregate] = w.plan.holed(aggregate)
+	}
+	w.collect()
+	for _, id := range sorted(w.letters) {
+		e.Letters = append(e.Letters, w.letters[id])
 	}
 	e.Notes = w.notes
 	for _, p := range w.processes {

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"context"
+	"encoding/json"
+	"strconv"
 	"sync"
 	"time"
 
@@ -24,18 +26,19 @@ func (o outbox) Promises(ctx context.Context) ([]failure.Promise, error) {
 	return o.Store.Promises(ctx, o.scope)
 }
 
-// letters makes what sends the letters that the process's sinks owe until ctx
-// ends, and returns when the last call has.
+// letters makes what sends the letters that the process's sinks owe, and deletes
+// those that are over, until ctx ends. It returns when the last call has.
 func (p *process) letters() (send func(ctx context.Context), err error) {
 	w := p.w
 	store, err := w.eventStore(p.app)
 	if err != nil {
 		return nil, err
 	}
-	var q notify.Queue
-	if q, err = queue.New(sqs.NewFromConfig(w.config(p.app)), queue.Options{Name: queueName}); err != nil {
+	inbox, err := queue.New(sqs.NewFromConfig(w.config(p.app)), queue.Options{Name: queueName})
+	if err != nil {
 		return nil, err
 	}
+	var q notify.Queue = inbox
 	if w.tamper.Queue != nil {
 		q = w.tamper.Queue(q)
 	}
@@ -50,9 +53,38 @@ func (p *process) letters() (send func(ctx context.Context), err error) {
 					_, _, _ = n.Send(ctx)
 				}
 			})
+			s := notify.Sweeper{Markers: n.Outbox, Inbox: inbox, Group: group, Table: eventsTable, Sink: sink, SinkVersion: 1}
+			if w.tamper.Judge != nil {
+				s.Markers = w.tamper.Judge(s.Markers)
+			}
+			all.Go(func() {
+				for pass := 0; ctx.Err() == nil; pass++ {
+					pause(ctx, chance(w.plan.Seed).between(10*time.Second, 40*time.Second, "sweep letters", p.id, sink, pass))
+					_, _ = s.Sweep(ctx)
+				}
+			})
 		}
 		all.Wait()
 	}, nil
+}
+
+// collect takes down the letters in the queue, and returns the blocks that they
+// are of. It is called before each delete, so that none is missed.
+func (w *world) collect() (blocks map[string]bool) {
+	blocks = map[string]bool{}
+	for _, m := range w.engine.Messages(queueName) {
+		var body struct{ Sink, Aggregate, Version, BlockID string }
+		if err := json.Unmarshal([]byte(m.Body), &body); err != nil {
+			w.note("letter", m.ID, "a letter cannot be read: %v", err)
+			continue
+		}
+		number, _ := strconv.Atoi(body.Version)
+		blocks[body.BlockID] = true
+		w.mu.Lock()
+		w.letters[m.ID] = Letter{Sink: body.Sink, Aggregate: body.Aggregate, Version: number, Block: body.BlockID, At: m.Sent}
+		w.mu.Unlock()
+	}
+	return blocks
 }
 
 // makeQueue creates the on-failure queue, which may be later than the first

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -64,7 +63,7 @@ func markerIn(key, row event.Item) (Marker, bool) {
 	return m, true
 }
 
-// markers are the rows as they stand now.
+// standing are the rows that are held now.
 func (w *world) standing() map[version]Marker {
 	rows := map[version]Marker{}
 	for _, item := range w.engine.Items(controlTable) {
@@ -73,18 +72,4 @@ func (w *world) standing() map[version]Marker {
 		}
 	}
 	return rows
-}
-
-// letters are those in the queue: nobody deletes any here.
-func (w *world) letters() (all []Letter) {
-	for _, m := range w.engine.Messages(queueName) {
-		var body struct{ Sink, Aggregate, Version, BlockID string }
-		if err := json.Unmarshal([]byte(m.Body), &body); err != nil {
-			w.note("letter", m.ID, "a letter cannot be read: %v", err)
-			continue
-		}
-		number, _ := strconv.Atoi(body.Version)
-		all = append(all, Letter{Sink: body.Sink, Aggregate: body.Aggregate, Version: number, Block: body.BlockID, At: m.Sent})
-	}
-	return all
 }

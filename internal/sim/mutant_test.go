@@ -138,6 +138,13 @@ func (deaf) Send(_ context.Context, letters []failure.Letter) []error {
 	return make([]error, len(letters))
 }
 
+// blind sees every marker live.
+type blind struct{}
+
+func (blind) Get(_ context.Context, key failure.Key) (failure.Marker, error) {
+	return failure.Marker{Key: key, State: failure.Live}, nil
+}
+
 // TestMutants: workers that are broken on purpose are caught within a few
 // seeds, each by the rule that its fault breaks.
 func TestMutants(t *testing.T) {
@@ -156,10 +163,11 @@ func TestMutants(t *testing.T) {
 		{"a record left out of a page", "ahead", 1, Tamper{Stream: func(s pipeline.Stream) pipeline.Stream { return forgetful{s} }}},
 		{"a block over a block", "marker", 24, slackened(failure.BlockName, always)},
 		{"a follow that sets what it should raise", "seen", 1, slackened(failure.FollowName, lastDropped)},
-		{"a release below what is on record", "freed", 22, slackened(failure.ReleaseName, lastDropped)},
+		{"a release below what is on record", "freed", 24, slackened(failure.ReleaseName, lastDropped)},
 		{"a block settled before its marker", "ahead", 1, rashly(failure.BlockName)},
 		{"followers settled before they are on record", "ahead", 1, rashly(failure.FollowName)},
 		{"a release that is none", "held", 1, rashly(failure.ReleaseName)},
+		{"letters deleted while their blocks stand", "letter", 5, Tamper{Judge: func(notify.Markers) notify.Markers { return blind{} }}},
 		{"a letter taken for sent", "letter", 1, Tamper{Queue: func(notify.Queue) notify.Queue { return deaf{} }}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

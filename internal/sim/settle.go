@@ -11,8 +11,9 @@ import (
 
 // rest is how a world came to rest after its last fault.
 type rest struct {
-	At   time.Time // everything was applied, or on record as blocked and told
-	Took time.Duration
+	At    time.Time       // everything was applied, or on record as blocked and told
+	Queue map[string]bool // the blocks whose letters were in the queue then
+	Took  time.Duration
 }
 
 // settle waits until everything is applied, or on record as blocked, passed by
@@ -22,7 +23,7 @@ type rest struct {
 func (w *world) settle() rest {
 	w.jobs.Wait()
 	took := w.await(true)
-	rested := rest{At: time.Now(), Took: took}
+	rested := rest{At: time.Now(), Queue: w.collect(), Took: took}
 	if w.plan.troubled() {
 		if w.newest() == broken {
 			w.mend()
@@ -104,10 +105,7 @@ func (w *world) unsettled(blocked bool) string {
 
 // untold says which block's letter is not in the queue.
 func (w *world) untold(markers map[version]Marker) string {
-	sent := map[string]bool{}
-	for _, l := range w.letters() {
-		sent[l.Block] = true
-	}
+	sent := w.collect()
 	for _, m := range markers {
 		if m.State == "blocked" && !sent[m.Block] {
 			return fmt.Sprintf("the letter of %s in %s, blocked at %d, is not sent", m.Aggregate, m.Sink, m.Blocked)

@@ -46,6 +46,7 @@ type Tamper struct {
 	Stream  func(pipeline.Stream) pipeline.Stream
 	Markers func(pipeline.Markers) pipeline.Markers // of redrivers too
 	Queue   func(notify.Queue) notify.Queue
+	Judge   func(notify.Markers) notify.Markers // of letters that are over
 	// Unguarded takes the guard from the sink in memory.
 	Unguarded bool
 	// Bound replaces the bound, since what is broken may never come to rest.
@@ -72,7 +73,8 @@ type world struct {
 	slots     [workers]*process   // that run now
 	heads     map[string]int
 	reads     []Read
-	notes     []Violation // what the world itself saw go wrong
+	letters   map[string]Letter // that the queue ever had, by id
+	notes     []Violation       // what the world itself saw go wrong
 	mended    bool
 }
 
@@ -81,7 +83,7 @@ type world struct {
 func Run(plan Plan, tamper Tamper, moves *atomic.Int64) (Evidence, error) {
 	w := &world{
 		plan: plan, tamper: tamper, moves: moves, began: time.Now(),
-		processes: map[string]*process{}, heads: map[string]int{},
+		processes: map[string]*process{}, heads: map[string]int{}, letters: map[string]Letter{},
 	}
 	o := plan.Engine
 	o.Latency = w.latency
@@ -139,6 +141,9 @@ func (w *world) sleep(d time.Duration) { pause(context.Background(), d) }
 // apart by their time: which of two at once is the first is chance.
 func (w *world) latency(c localaws.Call) time.Duration {
 	w.moves.Add(1)
+	if c.Operation == "DeleteMessageBatch" {
+		w.collect()
+	}
 	w.mu.Lock()
 	if c.Operation == "GetRecords" {
 		w.reads = append(w.reads, Read{Shard: c.Key, App: c.App, At: time.Now()})
