@@ -133,7 +133,7 @@ func TestWhatAFoldRefusesIsPermanentAndNamesTheVersion(t *testing.T) {
 		last event.Event
 		text string
 	}{
-		{"an unknown type", made(3, "Merged", nil), `event type "Merged" is unknown`},
+		{"an unknown type", made(3, "Merged", nil), `event type "Merged" is unknown to the fold (add this type to the fold, to be applied or to be ignored)`},
 		{"an attribute that is not there", made(3, "Paid", nil), "no number in amount"},
 		{"a deletion with a time that is none", made(3, "Closed", event.Item{"createdAt": event.String("noon")}), "reading the time"},
 		{"a type that is no text", made(3, "", event.Item{"type": event.Bool(true)}), "reading attribute type"},

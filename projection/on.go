@@ -38,6 +38,6 @@ func UnknownType(e event.Event) error {
 		Class: event.Permanent,
 		Op:    "choosing how to fold",
 		Err:   fmt.Errorf("event type %q is unknown to the fold", kind),
-		Hint:  "teach the fold this type, or list it under ignore",
+		Hint:  "add this type to the fold, to be applied or to be ignored",
 	}
 }

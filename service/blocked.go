@@ -78,7 +78,7 @@ func (s *Service) listed(ctx context.Context) ([]failure.Marker, []markers.Forei
 			list[i].Cause.Fingerprint = failure.Fingerprint(m.Key.Sink, m.Cause.Type, m.Cause.Class, "")
 		}
 	}
-	return list, foreign, absent(err, "control table", s.config.Control)
+	return list, foreign, s.absent(err, "control table", s.config.Control)
 }
 
 // Group is the blocked aggregates of one fingerprint: in all likelihood one
@@ -156,7 +156,7 @@ func (s *Service) Show(ctx context.Context, aggregate string) (Shown, error) {
 		Group: scope.Group, Table: scope.Table, Sink: scope.Sink, SinkVersion: scope.SinkVersion, Aggregate: aggregate,
 	})
 	if err != nil {
-		return Shown{}, absent(err, "control table", s.config.Control)
+		return Shown{}, s.absent(err, "control table", s.config.Control)
 	}
 	shown := Shown{Marker: marker}
 	if shown.Head, err = s.events.Head(ctx, aggregate); err != nil {
@@ -167,7 +167,7 @@ func (s *Service) Show(ctx context.Context, aggregate string) (Shown, error) {
 		err = stored.Err
 	}
 	if err != nil {
-		return Shown{}, fmt.Errorf("reading the read model: %w", absent(err, "read model's table", s.config.View))
+		return Shown{}, fmt.Errorf("reading the read model: %w", s.absent(err, "read model's table", s.config.View))
 	}
 	shown.Position = stored.Position.Version
 	if !marker.NotLive() {

@@ -18,13 +18,6 @@ import (
 // seconds late harms nobody: the marker is the record.
 const letterPause = 5 * time.Second
 
-// A call to the control table for a letter that hangs must not keep the others
-// waiting for as long as the worker lives. A listing is many calls.
-const (
-	letterCall    = 10 * time.Second
-	letterListing = time.Minute
-)
-
 // Work runs a worker as pipeline.Worker.Run does. When a queue is configured it
 // sends the letters of what is blocked, and deletes those that are over.
 // Letters that are not sent when it ends stay in the outbox for whoever works
@@ -69,26 +62,18 @@ func (s *Service) Letters() (Letters, bool) {
 type outbox struct{ *Service }
 
 func (o outbox) Promises(ctx context.Context) ([]failure.Promise, error) {
-	ctx, cancel := context.WithTimeout(ctx, letterListing)
-	defer cancel()
 	return o.Markers().Promises(ctx, o.scope())
 }
 
 func (o outbox) Get(ctx context.Context, key failure.Key) (failure.Marker, error) {
-	ctx, cancel := context.WithTimeout(ctx, letterCall)
-	defer cancel()
 	return o.Markers().Get(ctx, key)
 }
 
 func (o outbox) Apply(ctx context.Context, key failure.Key, t failure.Transition) (failure.Verdict, failure.Marker, error) {
-	ctx, cancel := context.WithTimeout(ctx, letterCall)
-	defer cancel()
 	return o.Markers().Apply(ctx, key, t)
 }
 
 func (o outbox) Kept(ctx context.Context, p failure.Promise) error {
-	ctx, cancel := context.WithTimeout(ctx, letterCall)
-	defer cancel()
 	return o.Markers().Kept(ctx, p)
 }
 

@@ -32,7 +32,7 @@ func (s *Service) ready(ctx context.Context, stream *dynamodbstreams.Stream) err
 		}
 	}
 	_, err = s.view.Positions(ctx, []string{"-"}) // of nobody: the table and its key are what counts
-	if err := absent(err, "read model's table", s.config.View); lasts(err) {
+	if err := s.absent(err, "read model's table", s.config.View); lasts(err) {
 		return err
 	}
 	return nil
@@ -41,12 +41,12 @@ func (s *Service) ready(ctx context.Context, stream *dynamodbstreams.Stream) err
 func lasts(err error) bool { return err != nil && event.ClassOf(err) != event.Transient }
 
 // absent says which table a call has not found, and what to do.
-func absent(err error, what, table string) error {
+func (s *Service) absent(err error, what, table string) error {
 	if awsclient.Code(err) != "ResourceNotFoundException" {
 		return err
 	}
 	return &event.Error{
-		Class: event.Permanent, Op: "starting", Err: fmt.Errorf("the %s %q does not exist in this account and Region", what, table),
+		Class: event.Permanent, Op: "starting", Err: fmt.Errorf("the %s %q does not exist in %s", what, table, awsclient.Place(s.aws.Region, s.aws.BaseEndpoint)),
 		Hint: "name another, create it, or let a worker create it: CreateTables, --create-tables",
 	}
 }

@@ -26,7 +26,7 @@ func (s *Service) follow(ctx context.Context, newest *dynamodbstreams.Stream, co
 	chosen := following{Stream: newest, start: s.config.start()}
 	rows, err := control.List(ctx, s.config.Group, s.config.Events)
 	if err != nil {
-		return chosen, absent(err, "control table", s.config.Control)
+		return chosen, s.absent(err, "control table", s.config.Control)
 	}
 	var unread []string // they begin with the time of their making
 	for _, l := range rows {

@@ -23,6 +23,8 @@ type commandLine struct {
 	Redrive redriveCommand `cmd:"" help:"Bring blocked aggregates back; without --execute it only says what it would do."`
 	Verify  cli.Verify     `cmd:"" help:"Compare every item of a read model with the fold of its events."`
 	Version cli.Version    `cmd:"" help:"Print the version."`
+
+	cli.VersionFlag
 }
 
 func main() { os.Exit(execute(os.Args[1:], cli.Console{Out: os.Stdout, Err: os.Stderr})) }

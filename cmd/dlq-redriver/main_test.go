@@ -248,6 +248,15 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestVersion: as a verb, and for those who look for a flag.
+func TestVersion(t *testing.T) {
+	for _, arg := range []string{"version", "--version"} {
+		if code, out, stderr := call(t, arg); code != cli.Done || out != version+"\n" || stderr != "" {
+			t.Errorf("%s: code %d, stdout %q, stderr %q", arg, code, out, stderr)
+		}
+	}
+}
+
 // TestUsage: a command line that cannot work is exit code 2, and says what
 // would do.
 func TestUsage(t *testing.T) {
@@ -273,8 +282,9 @@ func TestUsage(t *testing.T) {
 		{"list --output yaml", []string{"--output", "Try dlq-redriver list --help."}},
 		{"groups --timeout=-1s", []string{"--timeout is -1s"}},
 		{"groups --endpoint-url localhost:8008", []string{"--endpoint-url", "http://"}},
+		{"groups --local", []string{"--local is for the embedded engine and needs its address", "--endpoint-url"}},
 		{"show", []string{"<aggregate>", "Try dlq-redriver show --help."}},
-		{"groups --local --view millrace", []string{`view and control are the same table "millrace"`}},
+		{"groups --local --endpoint-url http://127.0.0.1:1 --view millrace", []string{`view and control are the same table "millrace"`}},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			code, out, stderr := call(t, strings.Fields(tc.args)...)

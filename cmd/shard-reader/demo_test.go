@@ -109,7 +109,7 @@ func TestSummary(t *testing.T) {
 			"\nVERIFIED: all 20,000 events of 200 aggregates took effect, each once and in order.\n",
 			"  read-model writes      5,200   3.8 events a write\n",
 			"  workers killed             1   the successor went on after 3.4 s\n",
-			"The same again: shard-reader demo --seed 7\n",
+			"the same events and incidents again, in a timing of their own:\n  shard-reader demo --seed 7\n",
 		}},
 		{"not verified", bad, []string{
 			"\nNOT VERIFIED: 19,999 of 20,000 events are in effect, and 2 things are not as they should be.\n",

@@ -42,8 +42,11 @@ func TestHelp(t *testing.T) {
 	}
 }
 
+// TestVersion: as a verb, and for those who look for a flag.
 func TestVersion(t *testing.T) {
-	if code, out, stderr := call(t, "version"); code != cli.Done || out != version+"\n" || stderr != "" {
-		t.Errorf("code %d, stdout %q, stderr %q", code, out, stderr)
+	for _, line := range []string{"version", "--version", "run --version"} {
+		if code, out, stderr := call(t, strings.Fields(line)...); code != cli.Done || out != version+"\n" || stderr != "" {
+			t.Errorf("%s: code %d, stdout %q, stderr %q", line, code, out, stderr)
+		}
 	}
 }

@@ -109,7 +109,7 @@ func TestLocal(t *testing.T) {
 		t.Errorf("stderr is %q", p.err.String())
 	}
 	verify := spawn(t, shell, "verify")
-	if code := verify.wait(); code != cli.Done || !strings.Contains(verify.out.String(), "0 aggregates") {
+	if code := verify.wait(); code != cli.Done || !strings.Contains(verify.out.String(), "0 events: nothing to compare.") {
 		t.Errorf("verify: code %d, stdout %q, stderr %q", code, verify.out.String(), verify.err.String())
 	}
 	run := spawn(t, shell, "run")

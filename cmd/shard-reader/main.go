@@ -22,6 +22,8 @@ type commandLine struct {
 	Demo    demoCommand  `cmd:"" help:"The whole way on this machine, with a worker killed on the way, and a proof at the end."`
 	Local   localCommand `cmd:"" help:"Run the embedded stand-in for DynamoDB in the foreground."`
 	Version cli.Version  `cmd:"" help:"Print the version."`
+
+	cli.VersionFlag
 }
 
 func main() { os.Exit(execute(os.Args[1:], cli.Console{Out: os.Stdout, Err: os.Stderr})) }

@@ -72,6 +72,6 @@ func (r *demoResult) write(out io.Writer) error {
 	for _, f := range r.report.Findings {
 		fmt.Fprintf(&b, "  %s %s: position %d of %d: %s\n", f.Kind, f.Aggregate, f.Position, f.Head, f.Text)
 	}
-	fmt.Fprintf(&b, "\nThe same again: shard-reader demo --seed %d\n", r.Seed)
+	fmt.Fprintf(&b, "\nWith the same flags, the same events and incidents again, in a timing of their own:\n  shard-reader demo --seed %d\n", r.Seed)
 	return cli.PrintText(out, b.String())
 }

@@ -127,13 +127,13 @@ func TestCannotRun(t *testing.T) {
 		code  int
 		want  []string
 	}{
-		{"no event table", nil, []string{"--events", "events"}, cli.Usage, []string{"events", "check the table's name, the Region and the endpoint"}},
-		{"no view", nil, []string{"--view", "view"}, cli.Usage, []string{`"view" does not exist`, "--create-tables"}},
+		{"no event table", nil, []string{"--events", "events"}, cli.Usage, []string{"table events: the table does not exist in Region eu-central-1 at http://127.0.0.1:", "check the table's name, the Region and the endpoint"}},
+		{"no view", nil, []string{"--view", "view"}, cli.Usage, []string{`"view" does not exist in Region eu-central-1 at http://127.0.0.1:`, "--create-tables"}},
 		{"no control table", nil, []string{"--control", "control"}, cli.Usage, []string{`"control" does not exist`, "--create-tables"}},
 		{"no stream", stream(nil), []string{"--events", "other"}, cli.Usage, []string{"aws dynamodb update-table --table-name other --stream-specification"}},
 		{"keys only", stream(showing(types.StreamViewTypeKeysOnly)), []string{"--events", "other"}, cli.Usage, []string{"KEYS_ONLY", "needs NEW_IMAGE"}},
 		{"old images", stream(showing(types.StreamViewTypeOldImage)), []string{"--events", "other"}, cli.Usage, []string{"OLD_IMAGE", "needs NEW_IMAGE"}},
-		{"nobody there", nil, []string{"--endpoint-url", "http://127.0.0.1:1"}, cli.Failed, []string{"127.0.0.1:1", "refused"}},
+		{"nobody there", nil, []string{"--endpoint-url", "http://127.0.0.1:1"}, cli.Failed, []string{"refused", "nobody listens at 127.0.0.1:1: start what should, or correct the endpoint"}},
 		{"no address", nil, []string{"--endpoint-url", "localhost:8008"}, cli.Usage, []string{"--endpoint-url", "http://"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

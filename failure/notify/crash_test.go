@@ -61,10 +61,10 @@ func (m *mortal) Send(ctx context.Context, letters []failure.Letter) []error {
 	return answers
 }
 
-// TestCase1_KilledAnywhere: a sender is killed at each of its calls, from the
+// TestCase01_KilledAnywhere: a sender is killed at each of its calls, from the
 // marker that nobody has looked at to the last row's deletion. The next one
 // sends what is missing; a letter that comes twice comes under one id.
-func TestCase1_KilledAnywhere(t *testing.T) {
+func TestCase01_KilledAnywhere(t *testing.T) {
 	for at := 1; ; at++ {
 		reached := false
 		for _, after := range []bool{false, true} {

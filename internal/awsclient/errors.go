@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"syscall"
 
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
@@ -132,5 +133,26 @@ func hintOf(err error) string {
 	case "ResourceNotFoundException":
 		return "check the table's name, the Region and the endpoint"
 	}
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return "nobody listens at " + addressOf(err) + ": start what should, or correct the endpoint"
+	}
 	return ""
+}
+
+// addressOf is the address that a connection was to be made to.
+func addressOf(err error) string {
+	var failed *net.OpError
+	if errors.As(err, &failed) && failed.Addr != nil {
+		return failed.Addr.String()
+	}
+	return "the endpoint"
+}
+
+// Place says in messages where a client looks: its Region, and the endpoint that
+// replaces the Region's own, if any.
+func Place(region string, endpoint *string) string {
+	if endpoint == nil {
+		return "Region " + region
+	}
+	return "Region " + region + " at " + *endpoint
 }

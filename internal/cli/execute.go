@@ -67,6 +67,7 @@ func Execute(p Program, commands any, args []string, c Console) int {
 		kong.Name(p.Name),
 		kong.Description(p.Description),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.Vars{"version": p.Version},
 		kong.Writers(c.Out, c.Err),
 		kong.Exit(func(code int) { exited = code }),
 	)
@@ -75,7 +76,7 @@ func Execute(p Program, commands any, args []string, c Console) int {
 		return Usage
 	}
 	parsed, err := parser.Parse(args)
-	if exited >= 0 { // help was asked for and printed
+	if exited >= 0 { // help or the version was asked for and printed
 		return exited
 	}
 	if err != nil {

@@ -23,7 +23,7 @@ type Pipeline struct {
 
 	EndpointURL string `name:"endpoint-url" help:"Address of DynamoDB and its streams. Default: AWS." placeholder:"URL"`
 	Region      string `help:"AWS Region. Default: the environment's." placeholder:"REGION"`
-	Local       bool   `help:"For the embedded engine: fixed credentials, and no AWS file of this machine is read."`
+	Local       bool   `help:"For the embedded engine, with --endpoint-url: fixed credentials, and no AWS file of this machine is read."`
 }
 
 // Defaults are the flags that nobody gave, on an embedded engine.
@@ -36,7 +36,11 @@ func Defaults(endpoint string) Pipeline {
 
 // Validate is asked by the parser of every command that embeds the flags.
 func (f Pipeline) Validate() error {
-	if f.EndpointURL == "" {
+	switch {
+	case f.EndpointURL == "" && f.Local:
+		// Its fixed credentials would go to AWS.
+		return errors.New("--local is for the embedded engine and needs its address: --endpoint-url http://127.0.0.1:8008 is where shard-reader local listens by default")
+	case f.EndpointURL == "":
 		return nil
 	}
 	address, err := url.Parse(f.EndpointURL)

@@ -67,8 +67,11 @@ func (v Verify) Run(c Console, s Stop) error {
 func printReport(out io.Writer, r status.Report, view, events string) error {
 	verdict := fmt.Sprintf("%s is the fold of %s: %s aggregates, %s events in effect, each once and in order.",
 		view, events, Grouped(r.Aggregates), Grouped(r.Events))
-	if !r.Healthy() {
+	switch {
+	case !r.Healthy():
 		verdict = fmt.Sprintf("%s is NOT the fold of %s.", view, events)
+	case r.Aggregates == 0:
+		verdict = fmt.Sprintf("0 events: nothing to compare. %s has no event, and %s no item.", events, view)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", verdict)

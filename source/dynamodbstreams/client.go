@@ -38,7 +38,8 @@ func New(o Options) (*Client, error) {
 // Find opens the newest stream of a table: the one that is enabled, or else the
 // last one that was, whose records stay readable for 24 hours after that
 // (DynamoDB API Reference, TableDescription.LatestStreamArn). The error is
-// source.ErrStreamGone when the table does not exist or never had a stream.
+// source.ErrStreamGone when the table never had a stream; one that does not
+// exist is named, with the place that was asked.
 func (c *Client) Find(ctx context.Context, table string) (*Stream, error) {
 	op := "finding the stream of table " + table
 	if c.options.Tables == nil {
@@ -48,7 +49,7 @@ func (c *Client) Find(ctx context.Context, table string) (*Stream, error) {
 	switch {
 	case awsclient.Code(err) == notFound:
 		return nil, &event.Error{
-			Class: event.Permanent, Op: op, Err: fmt.Errorf("%w: %w", source.ErrStreamGone, err),
+			Class: event.Permanent, Op: op, Err: fmt.Errorf("the table does not exist in %s: %w", c.place(), err),
 			Hint: "check the table's name, the Region and the endpoint",
 		}
 	case awsclient.Throttled(err):
@@ -64,6 +65,11 @@ func (c *Client) Find(ctx context.Context, table string) (*Stream, error) {
 		}
 	}
 	return c.Open(*out.Table.LatestStreamArn), nil
+}
+
+func (c *Client) place() string {
+	o := c.options.Tables.Options()
+	return awsclient.Place(o.Region, o.BaseEndpoint)
 }
 
 // Open binds to a stream by its ARN and makes no call.

@@ -160,7 +160,7 @@ func TestFind(t *testing.T) {
 		class  event.Class
 	}{
 		{"found", answer{body: table}, nil, event.Unknown},
-		{"no such table", answer{code: notFound}, source.ErrStreamGone, event.Permanent},
+		{"no such table", answer{code: notFound}, nil, event.Permanent},
 		{"no stream", answer{body: `{"Table":{"TableName":"events"}}`}, source.ErrStreamGone, event.Permanent},
 		{"throttled", answer{code: "ThrottlingException"}, source.ErrThrottled, event.Transient},
 		{"refused", answer{code: "AccessDeniedException"}, nil, event.Unavailable},
