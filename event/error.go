@@ -31,9 +31,11 @@ const (
 	// credentials or of the table. Somebody has to put that right, but no record
 	// is at fault.
 	Unavailable
+	// Crash: workers died while they applied the event. No call returns it.
+	Crash
 )
 
-var classNames = [...]string{"unknown", "transient", "permanent", "gap", "stopping", "fenced", "batch", "superseded", "unavailable"}
+var classNames = [...]string{"unknown", "transient", "permanent", "gap", "stopping", "fenced", "batch", "superseded", "unavailable", "crash"}
 
 // String returns the class's name as it stands in metrics, letters and logs.
 func (c Class) String() string {

@@ -2,6 +2,7 @@ package dynamodb_test
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"testing"
 
@@ -156,5 +157,42 @@ func TestH20_OutboxOfANewerBlockStays(t *testing.T) {
 	}
 	if promises, err := store.Promises(t.Context(), scope); err != nil || len(promises) != 0 {
 		t.Fatalf("the outbox still holds %+v, %v", promises, err)
+	}
+}
+
+// TestH18_CrashedAreListed: those at which workers died, of one sink, until
+// they are live; a job that claimed one holds it back no less.
+func TestH18_CrashedAreListed(t *testing.T) {
+	_, store := open(t)
+	crash, other := failure.Cause{Class: event.Crash.String()}, failure.Cause{Class: event.Permanent.String()}
+	elsewhere := keyOf("elsewhere")
+	elsewhere.SinkVersion++
+	for _, step := range []struct {
+		key failure.Key
+		failure.Transition
+	}{
+		{keyOf("blocked"), failure.Block(3, "a1", crash)},
+		{keyOf("blocked"), failure.Follow(5)},
+		{keyOf("claimed"), failure.Block(1, "b1", crash)},
+		{keyOf("claimed"), failure.Claim("b1", "b2", "job")},
+		{keyOf("live"), failure.Block(1, "c1", crash)},
+		{keyOf("live"), failure.Heal(1, "c2")},
+		{keyOf("failed"), failure.Block(1, "d1", other)},
+		{elsewhere, failure.Block(1, "e1", crash)},
+	} {
+		if v, _, err := store.Apply(t.Context(), step.key, step.Transition); err != nil || v != failure.Applied {
+			t.Fatalf("%s of %v gave %v, %v", step.Name, step.key, v, err)
+		}
+	}
+	markers, err := store.Crashed(t.Context(), keyOf(""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[failure.Key]uint64{}
+	for _, m := range markers {
+		got[m.Key] = m.SeenVersion
+	}
+	if want := map[failure.Key]uint64{keyOf("blocked"): 5, keyOf("claimed"): 1}; !maps.Equal(got, want) {
+		t.Errorf("listed %v, want %v", got, want)
 	}
 }
