@@ -47,10 +47,10 @@ func (b Barren) Blamed() Attempt {
 func (b Barren) granted(seen Lease, owner string) Barren {
 	found := b.Attempt
 	b.Attempt = Attempt{}
-	switch {
-	case seen.Owner == "":
+	switch seen.Owner {
+	case "":
 		return Barren{} // released: nobody vanished, whatever build wrote the row
-	case seen.Owner == owner:
+	case owner:
 		// It took the lease without knowing, or gave up its reading, and lives:
 		// ids are not used twice.
 		return b

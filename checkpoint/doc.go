@@ -16,4 +16,5 @@
 // new token, whatever the state but finished; the owner's last Write clears it.
 // Grant may take the row of an owner whose heartbeat stood still (Watch), and
 // an owner stops acting before that can happen (Trust). Nothing leaves finished.
+// A row remembers owners that vanished without progress (Barren).
 package checkpoint

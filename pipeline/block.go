@@ -14,6 +14,9 @@ type Markers interface {
 	// Apply makes one conditional write and says what came of it, with the row
 	// as it stands then.
 	Apply(ctx context.Context, key failure.Key, t failure.Transition) (failure.Verdict, failure.Marker, error)
+	// Crashed lists a sink's markers of class crash that are not live. The sink
+	// is the key's; its aggregate does not matter.
+	Crashed(ctx context.Context, of failure.Key) ([]failure.Marker, error)
 }
 
 // followers is how many markers one lane raises at a time.

@@ -55,6 +55,28 @@ func (m *markerTable) Apply(_ context.Context, key failure.Key, t failure.Transi
 	return verdict, marker, err
 }
 
+func (m *markerTable) Crashed(_ context.Context, of failure.Key) ([]failure.Marker, error) {
+	time.Sleep(5 * time.Millisecond)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.down != nil {
+		return nil, m.down
+	}
+	var found []failure.Marker
+	for key, row := range m.rows {
+		sink := key
+		sink.Aggregate = of.Aggregate
+		marker, err := failure.ParseMarker(key, row)
+		if err != nil {
+			return nil, err
+		}
+		if sink == of && marker.NotLive() && marker.Cause.Class == event.Crash.String() {
+			found = append(found, marker)
+		}
+	}
+	return found, nil
+}
+
 func (m *markerTable) marker(t *testing.T, aggregate string) failure.Marker {
 	t.Helper()
 	m.mu.Lock()

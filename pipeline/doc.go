@@ -17,7 +17,7 @@
 //	              v           |
 //	            lost <--------+ fenced                 no write at all
 //
-// Lock order: a lane's lock, then a shard's. No call to AWS and no wait other
+// Lock order: a lane's lock, then a shard's, then the gate's. No call to AWS and no wait other
 // than on a condition happens under either.
 //
 // It must never settle a record whose effect no sink confirmed, start a read

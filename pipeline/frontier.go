@@ -200,6 +200,9 @@ func (f *Frontier) Span() int {
 	return int(f.next-f.spans[0].first) - f.spans[0].prefix()
 }
 
+// Passed is how many records the checkpoint has moved over since the start.
+func (f *Frontier) Passed() uint64 { return f.next - 1 - uint64(f.Span()) }
+
 // Settled reports whether nothing is waited for.
 func (f *Frontier) Settled() bool { return len(f.spans) == 0 }
 

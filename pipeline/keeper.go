@@ -29,6 +29,9 @@ type keeper struct {
 	failedLists, failedTakes, failedAsks int
 	askNext                              time.Time // when to ask for the stream's successor again
 	asks                                 int
+	// What is known of aggregates at which workers died: whether their markers
+	// were read, and whether some row was careful then.
+	learned, careful bool
 }
 
 func newKeeper(w *Worker) *keeper {
@@ -141,6 +144,9 @@ func (k *keeper) cycle(ctx context.Context, take func(checkpoint.Lease) error) (
 			return true, err
 		}
 		lineage = k.lineage(rows)
+	}
+	if err := k.learnCrashed(ctx, rows); err != nil {
+		return true, err
 	}
 	waiting := k.take(ctx, rows, lineage, take)
 	k.succeed(ctx, rows)

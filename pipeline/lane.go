@@ -207,10 +207,7 @@ func (l *lane) apply(ctx context.Context) {
 		if !ok {
 			return
 		}
-		call, cancel := context.WithTimeout(ctx, l.sink.Call)
-		outcomes := l.sink.Sink.Apply(call, []event.Run{run})
-		cancel()
-		if t, block := l.done(ctx, run, outcomes[0]); block {
+		if t, block := l.done(ctx, run, l.attempt(ctx, run)); block {
 			l.block(ctx, t)
 		}
 	}

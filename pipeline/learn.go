@@ -94,17 +94,23 @@ func ownFault(err error) bool {
 }
 
 func (l *lane) askTogether(ctx context.Context, aggregates []string) error {
-	call, cancel := context.WithTimeout(ctx, l.sink.Call)
-	defer cancel()
-	positions, err := l.sink.Sink.Positions(call, aggregates)
+	positions, err := l.positions(ctx, aggregates)
 	if err != nil {
-		if event.ClassOf(err) == event.Superseded {
-			l.w.fail(err)
-		}
 		return err
 	}
 	l.learned(aggregates, positions)
 	return nil
+}
+
+// positions makes one call for up to sinks.MaxPositions aggregates.
+func (l *lane) positions(ctx context.Context, aggregates []string) ([]event.Position, error) {
+	call, cancel := context.WithTimeout(ctx, l.sink.Call)
+	defer cancel()
+	positions, err := l.sink.Sink.Positions(call, aggregates)
+	if event.ClassOf(err) == event.Superseded {
+		l.w.fail(err)
+	}
+	return positions, err
 }
 
 func (l *lane) learned(aggregates []string, positions []event.Position) {

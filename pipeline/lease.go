@@ -59,12 +59,12 @@ func (s *shard) timer(what string) string {
 	return s.w.opts.Worker + "/" + what + "/" + string(s.key.Shard)
 }
 
-// waitForWork returns when it is time to renew, or at once when there is a
-// last write to make.
+// waitForWork returns when it is time to renew, or at once when there is an
+// attempt to note or a last write to make.
 func (s *shard) waitForWork(ctx context.Context, renew time.Duration) {
 	timed, cancel := context.WithTimeout(ctx, renew)
 	defer cancel()
-	_ = s.await(timed, func() bool { return s.phase != holding }) // both ends of the wait mean work
+	_ = s.await(timed, func() bool { return s.phase != holding || s.unnoted() }) // both ends of the wait mean work
 }
 
 // write makes one write as the phase asks for; last says that nothing follows.
@@ -74,6 +74,7 @@ func (s *shard) write(ctx context.Context) (last bool, err error) {
 	if at, moved := s.frontier.Checkpoint(); moved {
 		planned.Checkpoint = at
 	}
+	planned.Barren = s.barren()
 	phase := s.phase
 	switch phase {
 	case finishing:
@@ -88,14 +89,16 @@ func (s *shard) write(ctx context.Context) (last bool, err error) {
 	defer cancel()
 	sent := s.w.instant()
 	written, err := s.w.opts.Control.Write(call, planned)
-	if err != nil {
-		return false, err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err != nil {
+		s.lease.Barren.Attempt = checkpoint.Attempt{} // what the row shows is not known
+		return false, err
+	}
 	s.lease = written
 	s.trust.Renewed(sent)
 	s.handed = phase == finishing || phase == releasing
+	s.relax()
 	s.changed.Broadcast()
 	return s.handed, nil
 }
@@ -117,6 +120,7 @@ func (s *shard) end() {
 	s.trust.Lost()
 	s.changed.Broadcast()
 	s.mu.Unlock()
+	s.w.gate.relax(s)
 	s.stopReading(errLost)
 	_ = s.await(context.Background(), func() bool { return s.reader }) // it cannot be cut short
 	for _, l := range s.w.lanes {

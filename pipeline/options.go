@@ -67,7 +67,7 @@ type Options struct {
 
 	// Markers keeps blocked aggregates. Without it an aggregate whose event
 	// cannot be applied is held here, and holds its shard's checkpoint, until
-	// the cause is gone.
+	// the cause is gone; and one that kills its worker kills every next one.
 	Markers Markers
 	// Table is the event table's name, part of a marker's key. Required with
 	// Markers.

@@ -40,6 +40,7 @@ type shard struct {
 	reader   bool // the reader has returned
 	gone     bool // nothing of it runs any more
 	handed   bool // the last write, which hands the lease back or ends it, has landed
+	care     care
 }
 
 // phase says what the lease writer is to do next.
@@ -71,6 +72,7 @@ func (w *Worker) newShard(lease checkpoint.Lease, sent checkpoint.Instant) *shar
 	for _, l := range w.lanes {
 		l.admit(s)
 	}
+	s.beCareful()
 	return s
 }
 
@@ -131,6 +133,9 @@ func (s *shard) read() {
 		s.reader = true
 		s.changed.Broadcast()
 	}()
+	if !s.judge(ctx) {
+		return
+	}
 	cursor, err := source.NewCursor(s.w.opts.Stream, s.key.Shard, s.lease.Checkpoint)
 	if err != nil {
 		s.w.opts.Log.Error().Stringer("shard", s.key).Err(err).Msg("the checkpoint cannot be read from; the shard stands still")
@@ -246,6 +251,7 @@ func (s *shard) deliver(page source.Page) {
 	}
 	s.mu.Lock()
 	first := s.frontier.Page(marks)
+	s.care.fetched = true
 	s.mu.Unlock()
 	for i := range events {
 		events[i].Ordinal += first

@@ -54,6 +54,8 @@ func (l *lane) pause(ctx context.Context, now time.Time, run event.Run, o event.
 	switch {
 	case ctx.Err() != nil, class == event.Stopping:
 		return time.Hour, nil // our own stop, which is no failure: nobody will ask again
+	case class == event.Fenced:
+		return time.Second, nil // a careful shard was lost before it could be tried; soon it will have no records here
 	case class == event.Superseded:
 		l.w.fail(o.Err)
 		return time.Hour, nil

@@ -20,6 +20,7 @@ type Worker struct {
 	lanes    []*lane
 	sinkIDs  []string      // name@version, sorted
 	kicked   chan struct{} // the keeper has something to look at
+	gate     *gate
 
 	mu       sync.Mutex
 	shards   []*shard // in the order in which they were taken
@@ -36,7 +37,7 @@ func NewWorker(o Options) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{
-		opts: o, started: time.Now(), kicked: make(chan struct{}, 1),
+		opts: o, started: time.Now(), kicked: make(chan struct{}, 1), gate: newGate(),
 		halt: func(error) {}, violated: map[string]bool{},
 	}
 	for i, s := range o.Sinks {
