@@ -43,6 +43,8 @@ type Engine struct {
 // in a testing/synctest bubble must be made there: its channels belong to it.
 func New(options Options) *Engine {
 	options = options.withDefaults()
+	queues := queue.NewAccount(options.Region, options.AccountID, options.Seed)
+	queues.KeepAccepted = options.KeepHistory
 	return &Engine{
 		options: options,
 		closing: make(chan struct{}),
@@ -50,7 +52,7 @@ func New(options Options) *Engine {
 		escaped: map[string]string{},
 		tables:  map[string]*table{},
 		streams: map[string]*stream{},
-		queues:  queue.NewAccount(options.Region, options.AccountID, options.Seed),
+		queues:  queues,
 	}
 }
 

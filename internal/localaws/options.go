@@ -55,8 +55,8 @@ type Options struct {
 	// Latency is how long a call takes before its effect; nil for no time. It
 	// is called and slept outside every lock.
 	Latency func(Call) time.Duration
-	// KeepHistory makes History and Reads available, at the cost of the memory
-	// for every change and page.
+	// KeepHistory makes History, Reads and Accepted available, at the cost of the
+	// memory for every change, page and message.
 	KeepHistory bool
 }
 

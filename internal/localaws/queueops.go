@@ -77,6 +77,20 @@ func (e *Engine) Messages(queueName string) []queue.Message {
 	return q.Messages(e.now())
 }
 
+// Accepted lists every message that a queue ever accepted, in the order of
+// arrival, those included that were deleted since; nil when there is no such
+// queue, or Options.KeepHistory is not set. Their attributes are shared: do not
+// change them.
+func (e *Engine) Accepted(queueName string) []queue.Message {
+	e.queueMu.Lock()
+	defer e.queueMu.Unlock()
+	q, err := e.queues.Find(queueName)
+	if err != nil {
+		return nil
+	}
+	return q.Accepted()
+}
+
 // theQueue is the parameter of all operations on one queue.
 type theQueue struct{ QueueUrl string }
 

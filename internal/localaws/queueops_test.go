@@ -24,7 +24,7 @@ type queueBench struct {
 
 func newQueueBench(t *testing.T, name string, attributes map[string]string) *queueBench {
 	t.Helper()
-	e := New(Options{})
+	e := New(Options{KeepHistory: true})
 	t.Cleanup(func() { _ = e.Close() })
 	b := &queueBench{Engine: e, t: t, sqs: sqs.NewFromConfig(e.Config("tests/main"))}
 	out, err := b.sqs.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name, Attributes: attributes})
@@ -323,5 +323,46 @@ func TestUnsupportedPartsOfSQSAreNamed(t *testing.T) {
 	}
 	if names := b.Messages("none"); names != nil {
 		t.Errorf("messages of no queue: %v", names)
+	}
+}
+
+// TestAccepted: what a queue once accepted stays known, alone or from a batch
+// and whatever became of it; what it refused or took for a duplicate does not.
+func TestAccepted(t *testing.T) {
+	b := newQueueBench(t, "q.fifo", map[string]string{"FifoQueue": "true"})
+	send := func(body, duplicate string) error {
+		_, err := b.sqs.SendMessage(t.Context(), &sqs.SendMessageInput{
+			QueueUrl: &b.url, MessageBody: &body, MessageGroupId: aws.String("g"), MessageDeduplicationId: &duplicate,
+		})
+		return err
+	}
+	must(t, send("first", "1"))
+	must(t, send("again", "1"))
+	if err := send("\x00", "2"); err == nil {
+		t.Error("a message with a barred character is accepted")
+	}
+	_, err := b.sqs.SendMessageBatch(t.Context(), &sqs.SendMessageBatchInput{QueueUrl: &b.url, Entries: []types.SendMessageBatchRequestEntry{
+		{Id: aws.String("a"), MessageBody: aws.String("second"), MessageGroupId: aws.String("g"), MessageDeduplicationId: aws.String("3")},
+	}})
+	must(t, err)
+	got, err := b.receive(t.Context(), 30, 0)
+	must(t, err)
+	b.delete(got...)
+	accepted := b.Accepted("q.fifo")
+	if len(got) != 2 || len(b.Messages("q.fifo")) != 0 || len(accepted) != 2 || accepted[0].Body != "first" || accepted[1].Body != "second" {
+		t.Errorf("%d received and deleted, accepted are %+v", len(got), accepted)
+	}
+	if b.Accepted("none") != nil {
+		t.Error("a queue that is not there has accepted something")
+	}
+	forgetful := New(Options{})
+	t.Cleanup(func() { _ = forgetful.Close() })
+	client := sqs.NewFromConfig(forgetful.Config("tests/main"))
+	out, err := client.CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: aws.String("q")})
+	must(t, err)
+	_, err = client.SendMessage(t.Context(), &sqs.SendMessageInput{QueueUrl: out.QueueUrl, MessageBody: aws.String("x")})
+	must(t, err)
+	if forgetful.Accepted("q") != nil {
+		t.Error("an engine without history remembers messages")
 	}
 }

@@ -23,6 +23,10 @@ const fifoSuffix = ".fifo"
 // Account is all queues of one account and Region. Not safe for concurrent
 // use.
 type Account struct {
+	// KeepAccepted has queues remember every message that they accepted, at the
+	// cost of the memory.
+	KeepAccepted bool
+
 	region, id string
 	chance     *rand.Rand
 	queues     map[string]*Queue

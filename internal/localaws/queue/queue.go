@@ -22,6 +22,7 @@ type Queue struct {
 	ages       pile[*message]      // all, by the time of sending
 	inFlight   int
 	duplicates duplicates // of FIFO queues
+	accepted   []Message  // if the account keeps them
 
 	changed chan struct{} // closed when there may be more to receive
 }

@@ -148,3 +148,8 @@ func (q *Queue) Messages(now time.Time) []Message {
 	}
 	return out
 }
+
+// Accepted are all messages that the queue ever accepted, in the order of
+// arrival and as they were then, whatever became of them. A duplicate that a
+// FIFO queue did not store is none. Nil unless Account.KeepAccepted was set.
+func (q *Queue) Accepted() []Message { return slices.Clone(q.accepted) }

@@ -74,6 +74,9 @@ func (q *Queue) Send(now time.Time, d Draft) (Sent, error) {
 		delay = time.Duration(*d.Delay) * time.Second
 	}
 	q.add(m, delay)
+	if q.account.KeepAccepted {
+		q.accepted = append(q.accepted, m.view(""))
+	}
 	sent := Sent{ID: m.id, Sequence: m.sequence}
 	if q.settings.fifo {
 		q.duplicates.add(key, sent, now)
