@@ -19,7 +19,7 @@ type Pipeline struct {
 	Events  string `help:"Event table, of the orders layout: pk, and sk of 12 digits." default:"orders-events"`
 	View    string `help:"Table of the read model, with the partition key pk." default:"orders-view"`
 	Control string `help:"Control table: leases, checkpoints and blocked aggregates." default:"millrace"`
-	Fold    string `help:"Fold of the read model." enum:"orders" default:"orders"`
+	Fold    string `help:"Fold of the read model: orders, or orders-before-gifts, that of an earlier release, which lacks one type of event." enum:"orders,orders-before-gifts" default:"orders"`
 
 	EndpointURL string `name:"endpoint-url" help:"Address of DynamoDB and its streams. Default: AWS." placeholder:"URL"`
 	Region      string `help:"AWS Region. Default: the environment's." placeholder:"REGION"`
@@ -77,10 +77,17 @@ func Wire(ctx context.Context, c service.Config) (*service.Service, error) {
 	return s, nil
 }
 
+// BeforeGifts names the fold that lacks a type of event.
+const BeforeGifts = "orders-before-gifts"
+
 // Registry is the folds that are built in.
 func Registry() (service.Registry, error) {
 	orders, err := ordersview.Projection()
-	return service.Registry{Folds: map[string]projection.Projection{"orders": orders}}, err
+	if err != nil {
+		return service.Registry{}, err
+	}
+	earlier, err := ordersview.BeforeGifts()
+	return service.Registry{Folds: map[string]projection.Projection{"orders": orders, BeforeGifts: earlier}}, err
 }
 
 // Configured gives what only an operator can put right its exit code: a table
