@@ -58,6 +58,7 @@ func until(t *testing.T, what string, holds func() bool) {
 // the letters go out, one for each block, when the queue is there. None is
 // deleted while its block stands.
 func TestQueueNameWrong(t *testing.T) {
+	t.Parallel() // it waits for the sender, most of its time
 	w := newWorld(t)
 	log := &logged{}
 	w.config.Log = zerolog.New(log)

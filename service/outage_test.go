@@ -43,7 +43,7 @@ func newPost(t *testing.T) *post {
 	}
 	config, fold, err := Config{
 		Group: "orders", Events: "orders-events", View: "orders-view", Control: "control", Fold: "orders", Queue: "failures",
-		Log: zerolog.New(&p.log), CreateTables: true,
+		Log: zerolog.New(zerolog.SyncWriter(&p.log)), CreateTables: true,
 	}.withDefaults(Registry{Folds: map[string]projection.Projection{"orders": fold}})
 	if err == nil {
 		p.Service, err = wire(config, fold, engine.Config("worker"))
