@@ -20,11 +20,13 @@ type demoCommand struct {
 	Events     int     `help:"Events to append." default:"20000"`
 	Aggregates int     `help:"Aggregates they belong to." default:"200"`
 	Hot        float64 `help:"Share of the events that belong to one hot aggregate, 0 to 1." default:"0.5"`
+	Poison     int     `help:"Aggregates with an event that the first release of the fold cannot apply, the hot one among them." default:"3"`
 	Shards     int     `help:"Shards of the stream at the start." default:"4"`
 	Seed       uint64  `help:"Seed of every random choice. Default: a random one, which is printed." placeholder:"N"`
 	Output     string  `help:"table or json." enum:"table,json" default:"table"`
 	Quiet      bool    `help:"No progress on stderr."`
 	Verbose    bool    `help:"Show the workers' own logs."`
+	Redriver   string  `hidden:"" help:"The dlq-redriver program. Default: the one beside this program."`
 }
 
 // demoLimit ends a demo that hangs: it is to be finite whatever happens.
@@ -38,6 +40,8 @@ func (d demoCommand) check() error {
 		return fmt.Errorf("--aggregates is %d and must be between 1 and the number of --events, %d", d.Aggregates, d.Events)
 	case !(d.Hot >= 0 && d.Hot <= 1):
 		return fmt.Errorf("--hot is %v and must be a share between 0 and 1", d.Hot)
+	case d.Poison < 0 || d.Poison > d.Aggregates:
+		return fmt.Errorf("--poison is %d and must be between 0 and the number of --aggregates, %d", d.Poison, d.Aggregates)
 	case d.Shards < 1 || d.Shards > 1000:
 		return fmt.Errorf("--shards is %d and must be between 1 and 1000", d.Shards)
 	}
@@ -46,7 +50,11 @@ func (d demoCommand) check() error {
 
 // Help goes on where the verb's one line ends.
 func (demoCommand) Help() string {
-	return `It needs no AWS account and leaves nothing behind: an embedded stand-in for DynamoDB on a free port, writers, and a worker in a process of its own that is killed on the way. Exit code 0 if all events took effect, each once and in order, else 1.`
+	return `It needs no AWS account and leaves nothing behind: an embedded stand-in for DynamoDB on a free port, writers, and a worker in a process of its own that is killed on the way.
+
+The worker's first release has a fold that does not know one type of event. Its aggregates are blocked, letters go to an on-failure queue, and all others go on; then the next release starts, and dlq-redriver brings the blocked ones back beside live traffic.
+
+Exit code 0 if all events took effect, each once and in order, else 1.`
 }
 
 // Run plays the demo and exits with 1 unless the proof holds.
@@ -57,9 +65,13 @@ func (d demoCommand) Run(c cli.Console, s cli.Stop) error {
 	if d.Seed == 0 {
 		d.Seed = rand.Uint64N(1_000_000) + 1
 	}
+	redriver, err := d.redriver()
+	if err != nil {
+		return &cli.ExitError{Code: cli.Usage, Cause: err}
+	}
 	ctx, cancel := context.WithTimeout(s.Drain, demoLimit)
 	defer cancel()
-	result, err := d.play(ctx, newStage(c.Err, d.Quiet))
+	result, err := d.play(ctx, newStage(c.Err, d.Quiet), redriver)
 	if err != nil {
 		if s.Drain.Err() != nil {
 			return &cli.ExitError{Code: cli.Interrupted, Cause: errors.New("interrupted; nothing was kept, and no process is left")}
@@ -79,7 +91,7 @@ func (d demoCommand) Run(c cli.Console, s cli.Stop) error {
 
 // play is the demo: an engine with a port, a worker in a process of its own,
 // an appender, a stream that changes shape, and a kill.
-func (d demoCommand) play(ctx context.Context, show *stage) (*demoResult, error) {
+func (d demoCommand) play(ctx context.Context, show *stage, redriver string) (*demoResult, error) {
 	engine := localaws.New(localaws.Options{Shards: d.Shards, Seed: d.Seed, Permute: 8, KeepHistory: true})
 	defer engine.Close()                        //nolint:errcheck // it returns nil
 	server, err := engine.Listen("127.0.0.1:0") //nolint:contextcheck // it is closed when the demo ends
@@ -102,11 +114,18 @@ func (d demoCommand) play(ctx context.Context, show *stage) (*demoResult, error)
 
 	traffic := newTraffic(d, pipeline.Events())
 	workers := &workers{flags: flags, show: show, verbose: d.Verbose}
+	var blocked *incident
+	if d.Poison > 0 {
+		if blocked, err = newIncident(ctx, engine, redriver, flags, show); err != nil {
+			return nil, err
+		}
+		workers.flags.Fold, workers.queue = cli.BeforeGifts, blocked.queue
+	}
 	defer workers.killAll()
 	if err := workers.start(); err != nil {
 		return nil, err
 	}
-	r := &run{demo: d, engine: engine, pipeline: pipeline, traffic: traffic, workers: workers, show: show}
+	r := &run{demo: d, engine: engine, pipeline: pipeline, traffic: traffic, workers: workers, show: show, blocked: blocked}
 	return r.finish(ctx)
 }
 
@@ -118,9 +137,10 @@ type run struct {
 	traffic  *traffic
 	workers  *workers
 	show     *stage
-	changes  []string // what happened to the stream
-	held     string   // the shard whose records are held back
-	gap      bool     // which leaves a gap in the hot aggregate
+	blocked  *incident // nil without poison
+	changes  []string  // what happened to the stream
+	held     string    // the shard whose records are held back
+	gap      bool      // which leaves a gap in the hot aggregate
 }
 
 // finish appends everything, waits until it is in effect, stops the worker
@@ -222,11 +242,15 @@ func (r *run) result(report status.Report, took time.Duration) *demoResult {
 	result := &demoResult{
 		Schema: "millrace.demo/v1", Appended: r.traffic.appended.Load(), Applied: report.Events,
 		Duplicates: totals.Duplicates, GapsFilled: totals.GapsFilled, ReadModelWrites: len(writes),
-		Blocked: report.Blocked, Mismatches: mismatches, Seconds: took.Seconds(), Seed: r.demo.Seed,
+		Mismatches: mismatches, Seconds: took.Seconds(), Seed: r.demo.Seed,
 		aggregates: report.Aggregates, changes: r.changes, report: report, backward: backward,
 		shards: len(r.engine.Shards("orders-events")), restarts: r.workers.kills, takeover: r.workers.takeover(),
 	}
 	result.Verified = mismatches == 0 && result.Applied == result.Appended && report.Aggregates == r.traffic.aggregates
+	if r.blocked != nil {
+		r.blocked.tell(result)
+		result.Verified = result.Verified && result.Blocked >= r.demo.Poison && result.Redriven == result.Blocked && result.Letters >= result.Blocked
+	}
 	if took > 0 {
 		result.EventsPerSecond = float64(result.Applied) / took.Seconds()
 	}

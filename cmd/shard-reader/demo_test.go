@@ -2,11 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,7 +24,7 @@ func TestDemos(t *testing.T) {
 	t.Parallel()
 	var demos []*proc
 	for range 2 {
-		demos = append(demos, spawn(t, environment(t), strings.Fields("demo --output json --events 600 --aggregates 20 --hot 0.5 --shards 3 --seed 7 --quiet")...))
+		demos = append(demos, spawn(t, environment(t), append(strings.Fields("demo --output json --events 600 --aggregates 20 --hot 0.5 --shards 3 --seed 7 --quiet --redriver"), redriver(t))...))
 	}
 	for _, p := range demos {
 		if code := p.wait(); code != cli.Done || p.err.String() != "" {
@@ -42,7 +46,7 @@ func TestDemos(t *testing.T) {
 		}
 		for name, want := range map[string]any{
 			"schema": "millrace.demo/v1", "appended": 600.0, "applied": 600.0, "verified": true, "mismatches": 0.0,
-			"blocked": 0.0, "letters": 0.0, "redriven": 0.0, "seed": "7",
+			"blocked": 3.0, "letters": 3.0, "redriven": 3.0, "seed": "7",
 		} {
 			if got[name] != want {
 				t.Errorf("%s is %v, want %v", name, got[name], want)
@@ -67,7 +71,7 @@ func TestDemoInterrupted(t *testing.T) {
 	for _, moment := range []string{"worker 1 starts", "a shard rolls over", "worker 2 starts"} {
 		t.Run(moment, func(t *testing.T) {
 			t.Parallel()
-			p := spawn(t, environment(t), "demo", "--events", "6000")
+			p := spawn(t, environment(t), "demo", "--events", "6000", "--redriver", redriver(t))
 			p.until(moment, func() bool { return strings.Contains(p.err.String(), moment) })
 			p.signal(os.Interrupt)
 			if code := p.wait(); code != cli.Interrupted || p.out.String() != "" {
@@ -135,3 +139,75 @@ func TestSummary(t *testing.T) {
 		})
 	}
 }
+
+// TestDemoExtremes: the smallest and the most lopsided demos end, and end well.
+func TestDemoExtremes(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		args    string
+		blocked string
+	}{
+		{"--events 1 --aggregates 1 --poison 1", `"blocked":1,"letters":1,"redriven":1,`},
+		{"--events 1 --aggregates 1 --poison 0", `"blocked":0,"letters":0,"redriven":0,`},
+		{"--events 12 --aggregates 12 --poison 12 --hot 0", `"blocked":12,"letters":12,"redriven":12,`},
+		{"--events 300 --aggregates 1 --poison 1 --hot 1 --shards 1", `"blocked":1,"letters":1,"redriven":1,`},
+		{"--events 200 --aggregates 10 --poison 2 --hot 0.95", `"blocked":2,"letters":2,"redriven":2,`},
+	} {
+		t.Run(tc.args, func(t *testing.T) {
+			t.Parallel()
+			p := spawn(t, environment(t), append(strings.Fields("demo --output json --quiet "+tc.args+" --redriver"), redriver(t))...)
+			if code := p.wait(); code != cli.Done || !strings.Contains(p.out.String(), tc.blocked) || !strings.Contains(p.out.String(), `"verified":true`) {
+				t.Errorf("code %d, %s%s", code, p.out.String(), p.err.String())
+			}
+		})
+	}
+}
+
+// TestDemoTellsItsStory: what a person sees of the incident.
+func TestDemoTellsItsStory(t *testing.T) {
+	t.Parallel()
+	p := spawn(t, environment(t), "demo", "--events", "3000", "--redriver", redriver(t))
+	if code := p.wait(); code != cli.Done {
+		t.Fatalf("code %d, %s%s", code, p.out.String(), p.err.String())
+	}
+	for _, want := range []string{"$ dlq-redriver groups", "GiftWrapped", "the next release starts", "3 of 3 aggregates are released", "of their events wait by reference"} {
+		if !strings.Contains(p.err.String(), want) {
+			t.Errorf("stderr lacks %q:\n%s", want, p.err.String())
+		}
+	}
+	if !regexp.MustCompile(`aggregates blocked +3 `).MatchString(p.out.String()) {
+		t.Errorf("stdout is %s", p.out.String())
+	}
+}
+
+// TestDemoWithoutRedriver says what is missing before anything is started.
+func TestDemoWithoutRedriver(t *testing.T) {
+	t.Parallel()
+	code, out, stderr := call(t, "demo")
+	if code != cli.Usage || out != "" || !strings.Contains(stderr, "make build") || !strings.Contains(stderr, "--poison 0") {
+		t.Errorf("code %d, stdout %q, stderr %q", code, out, stderr)
+	}
+}
+
+// redriver builds the other program, once for all tests.
+func redriver(t *testing.T) string {
+	t.Helper()
+	path, err := buildRedriver()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var buildRedriver = sync.OnceValues(func() (string, error) {
+	folder, err := os.MkdirTemp("", "millrace")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(folder, "dlq-redriver")
+	out, err := exec.Command("go", "build", "-o", path, "millrace/cmd/dlq-redriver").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building dlq-redriver: %w\n%s", err, out)
+	}
+	return path, nil
+})

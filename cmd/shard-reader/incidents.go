@@ -26,6 +26,7 @@ func (r *run) incidents(ctx context.Context) error {
 		{0.30, r.splitByHash},
 		{kill, func() error { return r.release(ctx) }},
 		{kill, r.kill},
+		{0.72, func() error { return r.fix(ctx) }},
 		{0.80, r.roll},
 	} {
 		if err := r.traffic.until(ctx, incident.share); err != nil {
@@ -47,7 +48,7 @@ const late = time.Hour
 // arrives first: a gap that only the event store can fill.
 func (r *run) splitHot() error {
 	for {
-		at := r.traffic.hotHead() + uint64(2*maxBatch+r.demo.Events/200)
+		at := r.traffic.hotHead() + uint64(r.traffic.splitAhead())
 		lower, err := r.splitAt(at)
 		if err != nil {
 			return err

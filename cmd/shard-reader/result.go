@@ -17,9 +17,9 @@ type demoResult struct {
 	Applied         uint64  `json:"applied"`         // versions in effect at the end
 	Duplicates      uint64  `json:"duplicates"`      // records dropped as already applied
 	GapsFilled      uint64  `json:"gapsFilled"`      // gaps closed from the event store
-	Blocked         int     `json:"blocked"`         // aggregates blocked at the end
-	Letters         int     `json:"letters"`         // accepted by the on-failure queue: there is none yet
-	Redriven        int     `json:"redriven"`        // aggregates released
+	Blocked         int     `json:"blocked"`         // aggregates ever blocked
+	Letters         int     `json:"letters"`         // distinct ones that the on-failure queue accepted
+	Redriven        int     `json:"redriven"`        // releases of blocked aggregates
 	ReadModelWrites int     `json:"readModelWrites"` // accepted by the engine
 	Verified        bool    `json:"verified"`        // no mismatches, and applied is appended
 	Mismatches      int     `json:"mismatches"`
@@ -32,6 +32,8 @@ type demoResult struct {
 	restarts   int
 	takeover   time.Duration
 	backward   int
+	followed   uint64        // events that waited by reference while their aggregates were blocked
+	recovered  time.Duration // from the fix to the first effect on a blocked aggregate
 	changes    []string
 	report     status.Report
 }
@@ -48,7 +50,8 @@ func (r *demoResult) write(out io.Writer) error {
 	if r.ReadModelWrites > 0 {
 		perWrite = float64(r.Applied) / float64(r.ReadModelWrites)
 	}
-	for _, line := range []struct{ name, value, about string }{
+	type row struct{ name, value, about string }
+	rows := []row{
 		{"events appended", cli.Grouped(r.Appended), fmt.Sprintf("in effect %.1f s after the first append", r.Seconds)},
 		{"versions in effect", cli.Grouped(r.Applied), "every item equals the fold of its events"},
 		{"read-model writes", cli.Grouped(r.ReadModelWrites), fmt.Sprintf("%.1f events a write", perWrite)},
@@ -57,7 +60,14 @@ func (r *demoResult) write(out io.Writer) error {
 		{"shards read", cli.Grouped(r.shards), "parents before children"},
 		{"workers killed", cli.Grouped(r.restarts), fmt.Sprintf("the successor went on after %.1f s", r.takeover.Seconds())},
 		{"events a second", cli.Grouped(int64(r.EventsPerSecond)), "paced by the demo; make bench measures speed"},
-	} {
+	}
+	if r.Blocked > 0 {
+		rows = append(rows,
+			row{"aggregates blocked", cli.Grouped(r.Blocked), fmt.Sprintf("%s of their events waited by reference", cli.Grouped(r.followed))},
+			row{"letters sent", cli.Grouped(r.Letters), "to the on-failure queue"},
+			row{"redriven", cli.Grouped(r.Redriven), fmt.Sprintf("back in effect %.1f s after the fix was started", r.recovered.Seconds())})
+	}
+	for _, line := range rows {
 		fmt.Fprintf(&b, "  %-18s %9s   %s\n", line.name, line.value, line.about)
 	}
 	if len(r.changes) > 0 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 )
@@ -39,6 +40,19 @@ func (s *stage) say(format string, args ...any) {
 	}
 	s.wipe()
 	fmt.Fprintf(s.out, "%6.1fs  %s\n", time.Since(s.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// quote shows what a program printed, indented.
+func (s *stage) quote(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.quiet {
+		return
+	}
+	s.wipe()
+	for line := range strings.Lines(text) {
+		fmt.Fprint(s.out, "         "+line)
+	}
 }
 
 // status shows how things stand: in place on a terminal, and elsewhere as a

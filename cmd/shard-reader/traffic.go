@@ -34,6 +34,7 @@ type traffic struct {
 	rate       float64 // events a second, all writers together
 	hot        []int   // batches of the hot aggregate's events
 	cold       [][]appendOne
+	poison     map[string]uint64 // by aggregate: the version that the first release cannot apply
 	appended   atomic.Uint64
 	hotVersion atomic.Uint64
 }
@@ -56,6 +57,9 @@ func newTraffic(d demoCommand, store *eventstore.Store) *traffic {
 	random := rand.New(rand.NewPCG(d.Seed, 1))
 	hot := int(d.Hot * float64(d.Events))
 	others := d.Aggregates - 1
+	if hot == 0 {
+		others = d.Aggregates
+	}
 	switch {
 	case others == 0:
 		hot = d.Events
@@ -91,8 +95,35 @@ func newTraffic(d demoCommand, store *eventstore.Store) *traffic {
 		versions[i] += uint64(n)
 		left -= n
 	}
+	t.plant(d.Poison, random)
 	return t
 }
+
+// plant chooses the events that the first release cannot apply: one of the hot
+// aggregate, behind the split that the demo makes there, and the others from
+// the first third of the traffic, so that many events follow them.
+func (t *traffic) plant(n int, random *rand.Rand) {
+	t.poison = map[string]uint64{}
+	if n > 0 && t.hotEvents > 0 {
+		t.poison[hotAggregate] = uint64(min(t.hotEvents, t.hotEvents/8+2*t.splitAhead()))
+	}
+	var early, late []appendOne
+	for _, appends := range t.cold {
+		third := len(appends) / 3
+		early, late = append(early, appends[len(appends)/10:third]...), append(append(late, appends[:len(appends)/10]...), appends[third:]...)
+	}
+	for _, appends := range [][]appendOne{early, late} { // late ones only where the early ones are too few
+		for _, i := range random.Perm(len(appends)) {
+			a := appends[i]
+			if _, planted := t.poison[a.aggregate]; !planted && len(t.poison) < n {
+				t.poison[a.aggregate] = a.expected + uint64(a.n)
+			}
+		}
+	}
+}
+
+// splitAhead is how far above the hot aggregate's head the demo splits it.
+func (t *traffic) splitAhead() int { return 2*maxBatch + t.total/200 }
 
 // append writes everything, at the traffic's rate.
 func (t *traffic) append(ctx context.Context) error {
@@ -133,6 +164,9 @@ func (t *traffic) write(ctx context.Context, began time.Time, appends []appendOn
 		events := make([]eventstore.NewEvent, a.n)
 		for k := range events {
 			events[k] = orderEvent(a.expected+uint64(k)+1, a.aggregate, i)
+			if a.expected+uint64(k)+1 == t.poison[a.aggregate] {
+				events[k].Type, events[k].Attributes = ordersview.GiftWrapped, event.Item{"amount": event.Number("2.50")}
+			}
 		}
 		version, err := t.store.Append(ctx, a.aggregate, a.expected, events...)
 		if err != nil {

@@ -19,7 +19,8 @@ import (
 
 // workers are the demo's worker processes, one after the other.
 type workers struct {
-	flags   cli.Pipeline
+	flags   cli.Pipeline // the fold's name changes with a release
+	queue   string       // the on-failure queue; empty: none
 	show    *stage
 	verbose bool
 
@@ -53,6 +54,7 @@ func (w *workers) start() error {
 	cmd := exec.Command(program, "run", "--local", //nolint:noctx // it is killed by name, and by killAll at the end
 		"--endpoint-url", w.flags.EndpointURL, "--group", w.flags.Group,
 		"--events", w.flags.Events, "--view", w.flags.View, "--control", w.flags.Control,
+		"--fold", w.flags.Fold, "--queue", w.queue,
 		// A short lease, so that the successor need not wait for long.
 		"--lease", "3s", "--drain", "10s", "--reads-per-second", "0", "--progress", "100ms")
 	cmd.Env = append(os.Environ(), "AWS_EC2_METADATA_DISABLED=true")
