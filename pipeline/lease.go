@@ -27,8 +27,11 @@ func (s *shard) keepLease(ctx context.Context) {
 		case err == nil && last:
 			return
 		case err == nil:
-			failures = 0
 			renew = s.w.opts.Jitter.Around(s.w.opts.Renew, s.timer("renew"), n)
+			if failures > 0 {
+				renew = 0 // trust counts from the first try, and may be over
+			}
+			failures = 0
 		case event.ClassOf(err) == event.Fenced:
 			s.w.counters.fenced.Add(1)
 			s.lose()
@@ -87,7 +90,9 @@ func (s *shard) write(ctx context.Context) (last bool, err error) {
 
 	call, cancel := context.WithTimeout(ctx, s.w.opts.Call)
 	defer cancel()
-	sent := s.w.instant()
+	if !s.trying {
+		s.trying, s.tried = true, s.w.instant()
+	}
 	written, err := s.w.opts.Control.Write(call, planned)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +101,10 @@ func (s *shard) write(ctx context.Context) (last bool, err error) {
 		return false, err
 	}
 	s.lease = written
-	s.trust.Renewed(sent)
+	// A try that finds its marks in the row proves no more than that an earlier
+	// one landed: the heartbeat that others see may be as old as the first.
+	s.trust.Renewed(s.tried)
+	s.trying = false
 	s.handed = phase == finishing || phase == releasing
 	s.relax()
 	s.changed.Broadcast()

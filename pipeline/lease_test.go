@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -217,6 +218,54 @@ func TestH26_RenewalsLandLate(t *testing.T) {
 		second.end()
 		first.endsLeaving(1) // for all that it has heard
 		w.wholly()
+	})
+}
+
+// TestH26_RetryFindsAnOldRenewal: a renewal takes effect and its answer is lost;
+// long after, a retry finds it in the row. Trust used to count from the retry,
+// and the worker read on while others already saw the lease expire.
+func TestH26_RetryFindsAnOldRenewal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 1})
+		r := w.start("one")
+		eventually(t, 20*time.Second, "the worker has the shard", w.owned(r.name))
+		var mu sync.Mutex
+		var reads []time.Time
+		w.engine.Inject(localaws.Fault{Do: localaws.Slow, Match: func(c localaws.Call) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			if c.Operation == "GetRecords" {
+				reads = append(reads, c.Time)
+			}
+			return false
+		}})
+		w.engine.Inject(localaws.Fault{Match: isWrite(r.app), Do: localaws.LoseAnswer, Times: 1})
+		healed := w.engine.Inject(localaws.Fault{Match: isWrite(r.app), Do: localaws.Throttle})
+		time.Sleep(9 * time.Second)
+		healed()
+		time.Sleep(15 * time.Second)
+		r.end()
+
+		var beats []time.Time // when the row's heartbeat changed
+		for _, c := range w.engine.History(controlTable) {
+			if c.Old["heartbeat"] != nil && c.New["heartbeat"] != nil && !event.Equal(c.Old["heartbeat"], c.New["heartbeat"]) {
+				beats = append(beats, c.At)
+			}
+		}
+		for _, at := range reads {
+			last := beats[0]
+			for _, beat := range beats {
+				if !beat.After(at) {
+					last = beat
+				}
+			}
+			if age := at.Sub(last); age > 7*time.Second {
+				t.Errorf("a read at %v, when the heartbeat in the row was %v old", at, age)
+			}
+		}
+		if at := len(reads); at == 0 || time.Since(reads[at-1]) > 2*time.Second {
+			t.Error("the worker does not read any more")
+		}
 	})
 }
 

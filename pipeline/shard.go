@@ -35,6 +35,8 @@ type shard struct {
 	frontier *Frontier
 	lease    checkpoint.Lease // as last written
 	trust    checkpoint.Trust
+	trying   bool               // the lease writer has no answer yet
+	tried    checkpoint.Instant // when it sent the write for the first time
 	children []source.ShardID
 	phase    phase
 	reader   bool // the reader has returned
