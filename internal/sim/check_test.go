@@ -130,7 +130,18 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 		{"a marker deleted", "freed", func(e *Evidence) { e.Markers[2] = Marker{Sink: logSink, Aggregate: "b", At: at(20), State: "live"} }},
 		{"a claim under the block's generation", "marker", func(e *Evidence) { e.Markers[3].Generation = "g1" }},
 		{"a generation that was before", "marker", func(e *Evidence) { e.Markers[4].Generation = "g1" }},
-		{"a block over a block", "marker", func(e *Evidence) { e.Markers[1].Block, e.Markers[1].Generation = "g9", "g9" }},
+		{"a block over a block", "marker", func(e *Evidence) {
+			for i := range e.Markers[1:] {
+				e.Markers[i+1].Block, e.Markers[i+1].Notified = "g9", "g9"
+			}
+			e.Markers[1].Generation, e.Markers[1].Notified, e.Markers[2].Generation = "g9", "", "g9"
+			e.Letters[0].Block, e.Told = "g9", map[string]bool{"g9": true}
+		}},
+		{"a claim of what is live", "marker", func(e *Evidence) {
+			claim, live := e.Markers[3], e.Markers[4]
+			claim.At, live.At, claim.Generation, live.Generation = at(34), at(35), "g4", "g5"
+			e.Markers = append(e.Markers, claim, live)
+		}},
 		{"a block that begins as a claim", "marker", func(e *Evidence) { e.Markers[0].State = "redriving" }},
 		{"a block before what lies below it is applied", "marker", func(e *Evidence) {
 			for i := range e.Markers[:4] {
