@@ -90,6 +90,10 @@ func (p *Plan) draw(r *rand.Rand) {
 		p.Steps = append(p.Steps, make(p, r, moment())...)
 	}
 	p.poison()
+	p.sort()
+}
+
+func (p *Plan) sort() {
 	slices.SortStableFunc(p.Steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 }
 
