@@ -68,14 +68,17 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// ClassOf finds the class of an error. A cancelled or expired context counts
+// ClassOf finds the class of an error. A panic is permanent. A cancelled or expired context counts
 // as Stopping and Transient: whoever set the deadline meant the call, not the
 // record.
 func ClassOf(err error) Class {
 	var classed *Error
+	var panicked *Panic
 	switch {
 	case errors.As(err, &classed):
 		return classed.Class
+	case errors.As(err, &panicked):
+		return Permanent
 	case errors.Is(err, context.Canceled):
 		return Stopping
 	case errors.Is(err, context.DeadlineExceeded):

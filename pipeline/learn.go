@@ -106,7 +106,7 @@ func (l *lane) askTogether(ctx context.Context, aggregates []string) error {
 func (l *lane) positions(ctx context.Context, aggregates []string) ([]event.Position, error) {
 	call, cancel := context.WithTimeout(ctx, l.sink.Call)
 	defer cancel()
-	positions, err := l.sink.Sink.Positions(call, aggregates)
+	positions, err := sinks.Positions(call, l.sink.Sink, aggregates)
 	if event.ClassOf(err) == event.Superseded {
 		l.w.fail(err)
 	}

@@ -63,7 +63,7 @@ func (p *projection[S]) Start(item event.Item) (State, error) {
 }
 
 func (p *projection[S]) decode(item event.Item) (value S, err error) {
-	defer catch(&err)
+	defer event.Catch(&err)
 	return p.fold.Decode(item)
 }
 
@@ -82,7 +82,7 @@ func (s *state[S]) Apply(e event.Event) error {
 }
 
 func (s *state[S]) apply(e event.Event) (err error) {
-	defer catch(&err)
+	defer event.Catch(&err)
 	if len(s.ignored) > 0 {
 		kind, err := e.Type()
 		if err != nil {
@@ -131,7 +131,7 @@ func (s *state[S]) Item() (event.Item, error) {
 }
 
 func (s *state[S]) encode() (item event.Item, err error) {
-	defer catch(&err)
+	defer event.Catch(&err)
 	return s.fold.Encode(s.value)
 }
 

@@ -152,7 +152,7 @@ func TestWhatAFoldRefusesIsPermanentAndNamesTheVersion(t *testing.T) {
 
 func TestAPanicIsAnErrorOfItsEvent(t *testing.T) {
 	_, err := projection.Replay(accounts(t), []event.Event{paid(1, 1), made(2, "Broken", nil)})
-	var panicked *projection.Panic
+	var panicked *event.Panic
 	if !errors.As(err, &panicked) {
 		t.Fatalf("got %v, want a panic", err)
 	}

@@ -173,7 +173,7 @@ func (d *drive) apply(ctx context.Context, position uint64) (uint64, *failedAt, 
 func (d *drive) applyRun(ctx context.Context, run event.Run) (uint64, *failedAt, error) {
 	deadline := time.Now().Add(orElse(d.Patience, 30*time.Second))
 	for try := 0; ; try++ {
-		o := d.Sink.Apply(ctx, []event.Run{run})[0]
+		o := sinks.Apply(ctx, d.Sink, run)
 		switch {
 		case !o.Known:
 			position, err := d.position(ctx)
@@ -260,7 +260,7 @@ func (d *drive) read(ctx context.Context, from uint64) ([]event.Event, error) {
 func (d *drive) position(ctx context.Context) (uint64, error) {
 	var at uint64
 	err := d.patiently(ctx, "position", func() error {
-		positions, err := d.Sink.Positions(ctx, []string{d.aggregate})
+		positions, err := sinks.Positions(ctx, d.Sink, []string{d.aggregate})
 		if err == nil {
 			at = positions[0].Version
 		}

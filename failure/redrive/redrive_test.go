@@ -3,6 +3,7 @@ package redrive_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -118,6 +119,10 @@ func TestHowARedriveEnds(t *testing.T) {
 				return event.Outcome{Known: true, Position: run.After, Err: refused}
 			},
 		},
+		{
+			name: "the sink panics", store: store{head: 9}, want: redrive.Failed, to: 2, state: failure.Blocked, blocked: 3,
+			outcome: func(event.Run) event.Outcome { panic("no such currency") },
+		},
 		{name: "a version is missing", store: store{head: 9, missing: 5}, want: redrive.Failed, to: 4, state: failure.Blocked, blocked: 5},
 		{name: "a transaction can be seen in part", store: store{head: 9, torn: 5}, want: redrive.Released, to: 7, state: failure.Live},
 		{
@@ -149,6 +154,9 @@ func TestHowARedriveEnds(t *testing.T) {
 				marker, err := failure.ParseMarker(failure.Key{Aggregate: "a"}, m.row)
 				if err != nil || marker.State != tc.state || marker.BlockedVersion != tc.blocked {
 					t.Errorf("the marker is %+v, %v", marker, err)
+				}
+				if tc.name == "the sink panics" && (marker.Cause.Type != "*event.Panic" || !strings.Contains(strings.Join(marker.Cause.Frames, " "), "redrive_test.go")) {
+					t.Errorf("the cause tells nothing of the panic: %+v", marker.Cause)
 				}
 				if waited := time.Since(began) >= 30*time.Second; waited != tc.waited {
 					t.Errorf("it took %v", time.Since(began))

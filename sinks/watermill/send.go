@@ -24,7 +24,7 @@ func (s *Sink) send(ctx context.Context, e event.Event) error {
 }
 
 func (s *Sink) attempt(ctx context.Context, e event.Event) (err error) {
-	defer caught(&err)
+	defer event.Catch(&err)
 	topic, m, err := s.message(e)
 	if err != nil {
 		return err
@@ -37,21 +37,16 @@ func (s *Sink) attempt(ctx context.Context, e event.Event) (err error) {
 // is not ours: called stopping, it would hide a broken publisher for good.
 func classOf(ctx context.Context, err error) event.Class {
 	var classed *event.Error
+	var panicked *event.Panic
 	switch {
 	case ctx.Err() != nil:
 		return event.ClassOf(ctx.Err())
 	case errors.As(err, &classed):
 		return classed.Class
+	case errors.As(err, &panicked):
+		return event.Permanent
 	case errors.Is(err, context.DeadlineExceeded):
 		return event.Transient
 	}
 	return event.Unknown
-}
-
-// caught makes an error of a panic. It must be deferred itself. The value is
-// not wrapped: a class found in it would be taken for the event's.
-func caught(err *error) {
-	if value := recover(); value != nil {
-		*err = &event.Error{Class: event.Permanent, Op: "calling the publisher", Err: fmt.Errorf("panic: %v", value)}
-	}
 }

@@ -130,7 +130,7 @@ func (s *Sink) Positions(ctx context.Context, aggregates []string) ([]event.Posi
 
 // Close closes the publisher, which flushes what it holds.
 func (s *Sink) Close(context.Context) (err error) {
-	defer caught(&err)
+	defer event.Catch(&err)
 	if err := s.options.Publisher.Close(); err != nil {
 		return fmt.Errorf("closing the publisher: %w", err)
 	}

@@ -1,4 +1,4 @@
-package projection
+package event
 
 import (
 	"fmt"
@@ -11,15 +11,15 @@ import (
 // little enough for a letter.
 const maxFrames = 16
 
-// Panic is a panic of a fold, turned into an error of the event that met it.
-// It is permanent whatever was panicked with, so it does not unwrap: a class
-// found in the value would be taken for the event's. An exhausted memory and
-// concurrent writes to a map cannot be caught.
+// Panic is a panic of a fold or a sink, turned into an error of the event that
+// met it. It is permanent whatever was panicked with, so it does not unwrap: a
+// class found in the value would be taken for the event's. An exhausted memory
+// and concurrent writes to a map cannot be caught.
 type Panic struct {
 	Value any
 	// Frames are the calls that led there, innermost first, each a function
-	// with its file and line. The first is the fold's own: it names the panic
-	// whatever its text says.
+	// with its file and line. The first is the code's own that panicked: it
+	// names the panic whatever its text says.
 	Frames []string
 }
 
@@ -31,9 +31,9 @@ func (p *Panic) Error() string {
 // Places are the frames, for those who tell failures apart by their place.
 func (p *Panic) Places() []string { return p.Frames }
 
-// catch makes an error of a panic. It must be deferred itself: only then does
-// recover see the panic.
-func catch(err *error) {
+// Catch makes a *Panic of a panic and puts it into err. It must be deferred
+// itself: only then does recover see the panic.
+func Catch(err *error) {
 	if value := recover(); value != nil {
 		*err = &Panic{Value: value, Frames: frames()}
 	}
