@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"millrace/event"
@@ -28,13 +29,18 @@ func (l *lane) gives(t *Trouble) bool {
 	if l.w.opts.Markers == nil {
 		return false
 	}
+	return l.w.opts.limits().Exhausted(t.Class, t.Budget)
+}
+
+// complaint is the error that a marker tells of.
+func (t Trouble) complaint() error {
 	switch t.Class {
-	case event.Permanent, event.Gap:
-		return true
-	case event.Unknown, event.Batch:
-		return t.Attempts >= l.w.opts.Attempts
+	case event.Unknown, event.Transient, event.Batch:
+		return &event.Error{
+			Class: t.Class, Op: fmt.Sprintf("giving up after %d attempts over %v", t.Attempts, time.Since(t.Since).Round(time.Second)), Err: t.Err,
+		}
 	default:
-		return false
+		return t.Err
 	}
 }
 
@@ -49,7 +55,7 @@ func (l *lane) markerOf(aggregate string) failure.Key {
 // were answered as applied.
 func (l *lane) block(ctx context.Context, t Trouble) {
 	key := l.markerOf(t.Aggregate)
-	cause := failure.CauseOf(t.Err, l.sink.Name, t.EventType, t.Attempts, t.Since, time.Now())
+	cause := failure.CauseOf(t.complaint(), l.sink.Name, t.EventType, t.Attempts, t.Since, time.Now())
 	generation := l.generation(t.Aggregate)
 	for try := 0; ; try++ {
 		call, cancel := context.WithTimeout(ctx, l.w.opts.Call)
@@ -60,7 +66,7 @@ func (l *lane) block(ctx context.Context, t Trouble) {
 		case err == nil && verdict.Succeeded():
 			l.w.counters.blocked.Add(1)
 			l.w.opts.Log.Error().Str("sink", l.sink.Name).Str("aggregate", t.Aggregate).Uint64("version", t.Version).
-				Stringer("class", t.Class).Err(t.Err).Msg("an event cannot be applied; its aggregate is blocked, others go on")
+				Stringer("class", t.Class).Err(t.complaint()).Msg("an event cannot be applied; its aggregate is blocked, others go on")
 			l.blocked(t.Aggregate, t.Version)
 			return
 		case err == nil && verdict == failure.FollowInstead:
@@ -98,6 +104,7 @@ func (l *lane) blocked(aggregate string, seen uint64) {
 func (l *lane) retry(aggregate string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.trouble.end(aggregate) // or it would be blocked again untried
 	l.settle(l.window.Block(aggregate, 0))
 	l.window.Unblock(aggregate)
 	l.wakeup()

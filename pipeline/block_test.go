@@ -283,12 +283,12 @@ func TestH17_GapIsBlocked(t *testing.T) {
 	})
 }
 
-// puzzled fails at the third version of everything, without a word why.
+// puzzled fails at the third version of a, without a word why.
 type puzzled struct{ sinks.Sink }
 
 func (p puzzled) Apply(ctx context.Context, runs []event.Run) []event.Outcome {
 	run := runs[0]
-	if run.After.Version > 2 || run.Last().Version < 3 {
+	if run.Aggregate != "a" || run.After.Version > 2 || run.Last().Version < 3 {
 		return p.Sink.Apply(ctx, runs)
 	}
 	if run.Events = run.Events[:2-run.After.Version]; len(run.Events) > 0 {
@@ -337,9 +337,11 @@ func TestC8_UnknownFailureOfWhatIsReadAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 				r := w.start("one", withMarkers(markers), func(o *pipeline.Options) { o.Sinks[0].Sink = puzzled{o.Sinks[0].Sink} })
-				eventually(t, time.Minute, "the aggregate is blocked", func() bool { return markers.marker(t, "a").NotLive() })
+				quiet := w.beside("view", time.Second)
+				eventually(t, 3*time.Minute, "the aggregate is blocked", func() bool { return markers.marker(t, "a").NotLive() })
+				quiet()
 				eventually(t, 5*time.Second, "nothing is held", func() bool { return r.Stats().Pending == 0 })
-				if got := markers.marker(t, "a"); got.Cause.Attempts != 5 || got.BlockedVersion != 3 || got.SeenVersion < 5 {
+				if got := markers.marker(t, "a"); got.Cause.Attempts < 6 || got.BlockedVersion != 3 || got.SeenVersion < 5 {
 					t.Errorf("the marker is %+v", got)
 				}
 				r.end()

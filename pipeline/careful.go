@@ -7,6 +7,7 @@ import (
 
 	"millrace/checkpoint"
 	"millrace/event"
+	"millrace/sinks"
 )
 
 // carefulRecords is how many records the checkpoint must pass before a shard
@@ -139,7 +140,7 @@ func (l *lane) attempt(ctx context.Context, run event.Run) event.Outcome {
 	}
 	call, cancel := context.WithTimeout(ctx, l.sink.Call)
 	defer cancel()
-	return l.sink.Sink.Apply(call, []event.Run{run})[0]
+	return sinks.Apply(call, l.sink.Sink, run)
 }
 
 // judge blocks the aggregate at which the last holders of the shard vanished,

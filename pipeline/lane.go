@@ -23,6 +23,7 @@ type lane struct {
 	window  *reorder.Window
 	shards  map[reorder.Shard]*shard // whose records may be settled
 	trouble troubles
+	effects uint64 // runs that took effect, or a part of them
 	// reserved is the room taken for pages that are being fetched.
 	reserved reorder.Usage
 	stopped  bool
@@ -207,6 +208,12 @@ func (l *lane) apply(ctx context.Context) {
 		if !ok {
 			return
 		}
+		if t, block, spent := l.spent(run); spent {
+			if block {
+				l.block(ctx, t)
+			}
+			continue
+		}
 		if t, block := l.done(ctx, run, l.attempt(ctx, run)); block {
 			l.block(ctx, t)
 		}
@@ -237,6 +244,9 @@ func (l *lane) done(ctx context.Context, run event.Run, o event.Outcome) (_ Trou
 	if o.Err == nil && !o.Known {
 		o.Err = errNoAnswer
 	}
+	if o.Known && o.Position.Version > run.After.Version {
+		l.effects++
+	}
 	var retry time.Time
 	var t *Trouble
 	if o.Err != nil {
@@ -255,5 +265,6 @@ func (l *lane) done(ctx context.Context, run event.Run, o event.Outcome) (_ Trou
 	if t == nil || !held || !o.Known || !l.gives(t) {
 		return Trouble{}, false
 	}
+	t.handed = true
 	return *t, true
 }

@@ -10,6 +10,7 @@ import (
 
 	"millrace/checkpoint"
 	"millrace/event"
+	"millrace/failure"
 	"millrace/internal/jitter"
 	"millrace/sinks"
 	"millrace/source"
@@ -53,6 +54,11 @@ type Sink struct {
 	Call time.Duration
 }
 
+// limits are the budget of one event.
+func (o Options) limits() failure.Limits {
+	return failure.Limits{Attempts: o.Attempts, RetryFor: o.RetryFor, MaxAge: o.MaxAge}
+}
+
 func (s Sink) id() string { return fmt.Sprintf("%s@%d", s.Name, s.Version) }
 
 // Options of a Worker. Zero fields mean their defaults.
@@ -72,9 +78,15 @@ type Options struct {
 	// Table is the event table's name, part of a marker's key. Required with
 	// Markers.
 	Table string
-	// Attempts is how often an event that fails for an unknown reason is tried
-	// before its aggregate is blocked. Default 5.
+	// Attempts, RetryFor and MaxAge are the budget of an event whose failure may
+	// pass. Only attempts count between which the sink took somebody else's run,
+	// and the time between those, so that an outage uses nothing up. An aggregate
+	// is blocked when its event has failed Attempts times for an unknown reason;
+	// or, for a reason that may pass, Attempts times and for RetryFor, or for
+	// MaxAge. Defaults 5, 30 s and 15 min.
 	Attempts int
+	RetryFor time.Duration
+	MaxAge   time.Duration
 
 	// Start is where a group begins that has never read this stream: at the
 	// trim horizon or at latest. Default trim horizon.
@@ -148,6 +160,10 @@ func (o Options) withDefaults() (Options, error) {
 	require(len(o.Sinks) > 0, "at least one sink is required")
 	require(o.Markers == nil || o.Table != "", "markers need the event table's name")
 	o.Attempts = orDefault(o.Attempts, 5)
+	o.RetryFor = orDefault(o.RetryFor, 30*time.Second)
+	o.MaxAge = orDefault(o.MaxAge, 15*time.Minute)
+	require(o.Attempts > 0 && o.RetryFor > 0 && o.MaxAge >= o.RetryFor,
+		fmt.Sprintf("a budget of %d attempts, %v and at most %v is none", o.Attempts, o.RetryFor, o.MaxAge))
 	names := map[string]bool{}
 	sinkList := make([]Sink, len(o.Sinks))
 	for i, s := range o.Sinks {

@@ -18,7 +18,7 @@ type targetFaults struct {
 	refused map[string]bool          // aggregate@version
 	poison  uint64                   // the version that is refused of all aggregates
 	spared  string                   // but this one
-	down    map[string]bool          // sinks that answer nobody
+	down    map[string]error         // sinks that answer this to everybody
 	slow    map[string]time.Duration // aggregates whose runs take time
 	hung    map[string]chan struct{} // aggregates whose runs hang until closed
 	deaf    bool                     // what hangs ignores its context
@@ -27,7 +27,7 @@ type targetFaults struct {
 }
 
 func newTargetFaults() *targetFaults {
-	return &targetFaults{refused: map[string]bool{}, down: map[string]bool{}, slow: map[string]time.Duration{}, hung: map[string]chan struct{}{}}
+	return &targetFaults{refused: map[string]bool{}, down: map[string]error{}, slow: map[string]time.Duration{}, hung: map[string]chan struct{}{}}
 }
 
 func (f *targetFaults) set(change func()) {
@@ -55,7 +55,16 @@ func (f *targetFaults) heal() {
 }
 
 // outage makes a sink fail for everybody, or work again.
-func (f *targetFaults) outage(sink string, down bool) { f.set(func() { f.down[sink] = down }) }
+func (f *targetFaults) outage(sink string, down bool) {
+	if !down {
+		f.answer(sink, nil)
+		return
+	}
+	f.answer(sink, &event.Error{Class: event.Transient, Op: "applying", Err: errors.New("the target is down")})
+}
+
+// answer makes a sink answer everybody with one error; nil: it works again.
+func (f *targetFaults) answer(sink string, err error) { f.set(func() { f.down[sink] = err }) }
 
 // delay makes an aggregate's runs take time.
 func (f *targetFaults) delay(aggregate string, d time.Duration) {
@@ -101,8 +110,8 @@ func (f *targetFaults) before(ctx context.Context, id sinks.Identity, run event.
 	wait, gate, deaf, down := f.slow[run.Aggregate], f.hung[run.Aggregate], f.deaf, f.down[id.Sink]
 	f.mu.Unlock()
 	defer f.set(func() { f.under-- })
-	if down {
-		return &event.Error{Class: event.Transient, Op: "applying", Err: errors.New("the target is down")}
+	if down != nil {
+		return down
 	}
 	over := ctx.Done()
 	if gate != nil && deaf {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"millrace/event"
+	"millrace/failure"
 )
 
 // errNoAnswer stands for the error of a sink that knows neither whether a run
@@ -24,9 +25,11 @@ type Trouble struct {
 	Class     event.Class
 	Since     time.Time
 	Attempts  int
+	Budget    failure.Budget // what the attempts have used up
 	Err       error
 
-	tried bool // by the sink, and not only missing in the event store
+	tried  bool // by the sink, and not only missing in the event store
+	handed bool // to block, which ends it
 }
 
 // note counts one more failed attempt at a version.
@@ -66,6 +69,7 @@ func (l *lane) pause(ctx context.Context, now time.Time, run event.Run, o event.
 	}
 	t := l.trouble.note(l.sink.Name, run.Aggregate, failed, now, o.Err)
 	t.tried = true
+	t.Budget = t.Budget.Fail(class, l.moment(now))
 	if i := failed - run.After.Version - 1; failed > run.After.Version && i < uint64(len(run.Events)) {
 		if name, err := run.Events[i].Type(); err == nil {
 			t.EventType = name
@@ -80,6 +84,29 @@ func (l *lane) pause(ctx context.Context, now time.Time, run event.Run, o event.
 	}
 	l.tell(t)
 	return wait, t
+}
+
+// moment is what the sink's clock shows.
+func (l *lane) moment(now time.Time) failure.Moment {
+	return failure.Moment{At: now, Effects: l.effects}
+}
+
+// spent gives a run back whose event is not to be tried again, and says whether
+// it did. It is being blocked already; or, and then it is to be blocked, it would
+// have been when it failed, had it been known where the target stood.
+func (l *lane) spent(run event.Run) (_ Trouble, block, spent bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t := l.trouble[run.Aggregate]
+	if t == nil || !t.tried || t.Version != run.After.Version+1 || !l.gives(t) {
+		return Trouble{}, false, false
+	}
+	now := time.Now()
+	retry := now.Add(l.w.opts.Jitter.Backoff(2*time.Second, time.Minute, l.w.opts.Worker+"/spent/"+run.Aggregate, t.Attempts-1))
+	l.settle(l.window.Done(now, run.Aggregate, event.Outcome{Position: run.After, Known: true, Err: t.Err}, retry))
+	l.wakeup()
+	block, t.handed = !t.handed, true
+	return *t, block, true
 }
 
 // tell logs a trouble when it begins and when it goes on for long.
