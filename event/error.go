@@ -33,9 +33,12 @@ const (
 	Unavailable
 	// Crash: workers died while they applied the event. No call returns it.
 	Crash
+	// Decode: a record names no aggregate or no version, so that nobody can
+	// apply it. No call returns it.
+	Decode
 )
 
-var classNames = [...]string{"unknown", "transient", "permanent", "gap", "stopping", "fenced", "batch", "superseded", "unavailable", "crash"}
+var classNames = [...]string{"unknown", "transient", "permanent", "gap", "stopping", "fenced", "batch", "superseded", "unavailable", "crash", "decode"}
 
 // String returns the class's name as it stands in metrics, letters and logs.
 func (c Class) String() string {

@@ -167,32 +167,32 @@ func (l *Layout) ParseVersion(v Value) (version uint64, isEvent bool, err error)
 	switch v := v.(type) {
 	case String:
 		if l.Digits == 0 {
-			return 0, true, fmt.Errorf("version attribute %q is text, the layout expects a number", l.Version)
+			return 0, true, misfit("version-type", "version attribute %q is text, the layout expects a number", l.Version)
 		}
 		rest, found := strings.CutPrefix(string(v), l.Prefix)
 		if !found {
 			return 0, false, nil
 		}
 		if len(rest) != l.Digits {
-			return 0, true, fmt.Errorf("version %q has %d digits after its prefix, the layout says %d", string(v), len(rest), l.Digits)
+			return 0, true, misfit("version-digits", "version %q has %d digits after its prefix, the layout says %d", string(v), len(rest), l.Digits)
 		}
 		text = rest
 	case Number:
 		if l.Digits != 0 {
-			return 0, true, fmt.Errorf("version attribute %q is a number, the layout expects text of %d digits", l.Version, l.Digits)
+			return 0, true, misfit("version-type", "version attribute %q is a number, the layout expects text of %d digits", l.Version, l.Digits)
 		}
 		text = string(v)
 	case nil:
-		return 0, true, fmt.Errorf("version attribute %q is missing", l.Version)
+		return 0, true, misfit("version-missing", "version attribute %q is missing", l.Version)
 	default:
-		return 0, true, fmt.Errorf("version attribute %q has type %s", l.Version, v.Tag())
+		return 0, true, misfit("version-type", "version attribute %q has type %s", l.Version, v.Tag())
 	}
 	version, err = strconv.ParseUint(text, 10, 63)
 	if err != nil {
-		return 0, true, fmt.Errorf("version %q is not a whole number", text)
+		return 0, true, misfit("version-number", "version %q is not a whole number", text)
 	}
 	if version == 0 {
-		return 0, true, errors.New("version 0: versions start at 1")
+		return 0, true, misfit("version-zero", "version 0: versions start at 1")
 	}
 	return version, true, nil
 }
@@ -253,4 +253,4 @@ func PartitionKey(aggregate, tag string) (Value, error) {
 	return nil, fmt.Errorf("a partition key has type S, N or B, not %q", tag)
 }
 
-var errNoImage = errors.New("the record has no new image: the stream's view type must be NEW_IMAGE or NEW_AND_OLD_IMAGES")
+var errNoImage = misfit("image", "the record has no new image: the stream's view type must be NEW_IMAGE or NEW_AND_OLD_IMAGES")

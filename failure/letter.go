@@ -14,7 +14,7 @@ import (
 // LetterSchema names the layout of a letter.
 const LetterSchema = "millrace.letter/v1"
 
-// Letter is the on-failure message of one block: all that is needed to see what
+// Letter is the on-failure message of one block, or of one unroutable record: all that is needed to see what
 // happened, also when the stream has forgotten the record. It is built from the
 // marker and the event store, so it can be built again at any time.
 type Letter struct {
@@ -24,8 +24,8 @@ type Letter struct {
 	Table       string    `json:"table"`
 	Sink        string    `json:"sink"`
 	SinkVersion int       `json:"sinkVersion"`
-	Aggregate   string    `json:"aggregate"`
-	Version     uint64    `json:"version,string"`
+	Aggregate   string    `json:"aggregate,omitempty"`      // empty: an unroutable record has none,
+	Version     uint64    `json:"version,string,omitempty"` // and no version
 	EventType   string    `json:"eventType,omitempty"`
 	BlockID     string    `json:"blockId"`
 	Cause       Complaint `json:"cause"`
@@ -33,7 +33,11 @@ type Letter struct {
 	FirstFailed time.Time `json:"firstFailedAt"`
 	LastFailed  time.Time `json:"lastFailedAt"`
 	Build       string    `json:"build"`
-	Record      Record    `json:"record"`
+	// Where an unroutable record stands in its stream, and its item in the
+	// table. A block needs neither: aggregate and version name the item.
+	Source *Source    `json:"source,omitempty"`
+	Key    event.Item `json:"key,omitempty"`
+	Record Record     `json:"record"`
 }
 
 // Complaint is the cause as a letter tells it.
@@ -62,20 +66,26 @@ func NewLetter(m Marker, item event.Item, eventType, build string, inlineLimit i
 		Schema: LetterSchema, LetterID: LetterID(m.Key, m.BlockedVersion, m.BlockID),
 		Group: m.Key.Group, Table: m.Key.Table, Sink: m.Key.Sink, SinkVersion: m.Key.SinkVersion,
 		Aggregate: m.Key.Aggregate, Version: m.BlockedVersion, EventType: eventType, BlockID: m.BlockID,
-		Cause: Complaint{
-			Class: m.Cause.Class, Type: m.Cause.Type, Text: Truncate(m.Cause.Text),
-			Frames: m.Cause.Frames, Fingerprint: m.Cause.Fingerprint,
-		},
+		Cause:    complaintOf(m.Cause),
 		Attempts: m.Cause.Attempts, FirstFailed: m.Cause.First.UTC(), LastFailed: m.Cause.Last.UTC(), Build: build,
 	}
 	if item == nil {
 		return l
 	}
-	l.Record.SHA256, l.Record.Bytes = Hash(item), len(event.AppendItemJSON(nil, item))
-	if l.Record.Bytes <= inlineLimit {
-		l.Record.Item = item
-	}
+	l.Record = recordOf(item, inlineLimit)
 	return l
+}
+
+func complaintOf(c Cause) Complaint {
+	return Complaint{Class: c.Class, Type: c.Type, Text: Truncate(c.Text), Frames: c.Frames, Fingerprint: c.Fingerprint}
+}
+
+func recordOf(item event.Item, inlineLimit int) Record {
+	r := Record{SHA256: Hash(item), Bytes: len(event.AppendItemJSON(nil, item))}
+	if r.Bytes <= inlineLimit {
+		r.Item = item
+	}
+	return r
 }
 
 // LetterID tells letters apart: each block, and each return to blocked, has one
@@ -98,10 +108,13 @@ func (l Letter) Body() ([]byte, error) {
 
 // Attributes are what a queue's consumers filter by.
 func (l Letter) Attributes() map[string]string {
-	return map[string]string{
+	attributes := map[string]string{
 		"group": l.Group, "sink": l.Sink, "class": l.Cause.Class, "fingerprint": l.Cause.Fingerprint,
-		"aggregateHash": digest(l.Table, l.Aggregate)[:32],
 	}
+	if l.Aggregate != "" {
+		attributes["aggregateHash"] = digest(l.Table, l.Aggregate)[:32]
+	}
+	return attributes
 }
 
 // Hash is the SHA-256 of an item, whatever the order of its attributes.

@@ -136,13 +136,7 @@ func ParseMarker(key Key, row event.Item) (Marker, error) {
 		Notified:       r.text(NotifiedAttribute),
 		Job:            r.text(JobAttribute),
 	}
-	if cause := r.nested(CauseAttribute); cause != nil {
-		m.Cause = Cause{
-			Class: cause.text("class"), Type: cause.text("type"), Text: cause.text("text"), Frames: cause.texts("frames"),
-			Fingerprint: cause.text("fingerprint"), Attempts: int(cause.version("attempts")), First: cause.time("first"), Last: cause.time("last"),
-		}
-		r.inherit(CauseAttribute, cause)
-	}
+	m.Cause = r.cause()
 	if skip := r.nested(SkipAttribute); skip != nil {
 		m.Skip = &Skip{Version: skip.version("version"), Reason: skip.text("reason"), Actor: skip.text("actor"), At: skip.time("at")}
 		r.inherit(SkipAttribute, skip)
@@ -162,6 +156,20 @@ func ParseMarker(key Key, row event.Item) (Marker, error) {
 		return Marker{}, fmt.Errorf("reading the marker of %v: %w", key, r.err)
 	}
 	return m, nil
+}
+
+// cause reads the cause; the zero value where the row has none.
+func (r *reader) cause() Cause {
+	cause := r.nested(CauseAttribute)
+	if cause == nil {
+		return Cause{}
+	}
+	c := Cause{
+		Class: cause.text("class"), Type: cause.text("type"), Text: cause.text("text"), Frames: cause.texts("frames"),
+		Fingerprint: cause.text("fingerprint"), Attempts: int(cause.version("attempts")), First: cause.time("first"), Last: cause.time("last"),
+	}
+	r.inherit(CauseAttribute, cause)
+	return c
 }
 
 // reader reads attributes that may be absent and keeps the first thing wrong.

@@ -95,10 +95,7 @@ func (s *Store) write(ctx context.Context, key failure.Key, t failure.Transition
 // and the promise of its letter stand together or not at all.
 func (s *Store) writeBoth(ctx context.Context, key failure.Key, t failure.Transition, r rendered) (event.Item, bool, error) {
 	const op = "writing a marker and its outbox row"
-	promise := outboxKey(key)
-	promise[controlkey.Schema] = &types.AttributeValueMemberN{Value: "1"}
-	promise["blockId"] = &types.AttributeValueMemberS{Value: t.Outbox.BlockID}
-	promise["version"] = awsvalue.To(failure.VersionValue(t.Outbox.Version))
+	promise := outboxRow(key, *t.Outbox)
 	_, err := s.client.TransactWriteItems(ctx, &sdk.TransactWriteItemsInput{
 		ClientRequestToken: aws.String(token(key, t.Outbox.BlockID)),
 		TransactItems: []types.TransactWriteItem{
@@ -164,6 +161,14 @@ func (s *Store) read(ctx context.Context, key failure.Key) (event.Item, error) {
 
 func markerKey(k failure.Key) map[string]types.AttributeValue {
 	return keyOf(controlkey.Marker(k.Group, k.Table, k.Sink, k.SinkVersion, k.Aggregate))
+}
+
+func outboxRow(k failure.Key, o failure.Outbox) map[string]types.AttributeValue {
+	row := outboxKey(k)
+	row[controlkey.Schema] = &types.AttributeValueMemberN{Value: "1"}
+	row["blockId"] = &types.AttributeValueMemberS{Value: o.BlockID}
+	row["version"] = awsvalue.To(failure.VersionValue(o.Version))
+	return row
 }
 
 func outboxKey(k failure.Key) map[string]types.AttributeValue {

@@ -20,6 +20,15 @@ type Outbox interface {
 	Kept(ctx context.Context, p failure.Promise) error
 }
 
+// Unroutables is the control table's part with the records that name no
+// aggregate.
+type Unroutables interface {
+	// Unroutable reads one record's row; nil where there is none.
+	Unroutable(ctx context.Context, group, table, id string) (*failure.Unroutable, error)
+	// ToldUnroutable notes in the row that the queue accepted its letter.
+	ToldUnroutable(ctx context.Context, u failure.Unroutable) error
+}
+
 // Events is the event store. Reads are strongly consistent.
 type Events interface {
 	Range(ctx context.Context, aggregate string, from, to uint64, page func([]event.Event) error) error
@@ -38,6 +47,9 @@ type Notifier struct {
 	Events Events
 	Queue  Queue
 	Build  string
+	// Unroutables has the rows of the promises that name failure.EverySink. Nil:
+	// the outbox has none of those.
+	Unroutables Unroutables
 	// InlineLimit is the most bytes of a record that a letter carries. Default
 	// 200 KB.
 	InlineLimit int
@@ -86,30 +98,26 @@ func (u *Unsent) add(other Unsent) {
 	}
 }
 
+// draft is a letter that is to be sent, and what to do when it was.
+type draft struct {
+	letter  failure.Letter
+	promise failure.Promise
+	told    func(ctx context.Context) error
+}
+
 // some sends the letters of a few promises.
 func (n *Notifier) some(ctx context.Context, promises []failure.Promise) (sent int, unsent Unsent) {
+	var drafts []draft
 	var letters []failure.Letter
-	var kept []failure.Promise
 	for _, p := range promises {
-		marker, err := n.Outbox.Get(ctx, p.Key)
-		if err != nil {
-			unsent.add(Unsent{Letters: 1, Err: err})
-			continue
+		build := n.ofBlock
+		if p.Key.Sink == failure.EverySink {
+			build = n.ofUnroutable
 		}
-		if marker.State != failure.Blocked || marker.BlockID != p.BlockID || marker.Notified == p.BlockID {
-			// Released, claimed, blocked anew, or told already by somebody who was
-			// killed before the row was deleted.
-			if marker.State != failure.Redriving {
-				unsent.add(n.forget(ctx, p))
-			}
-			continue
+		d, left := build(ctx, p)
+		if unsent.add(left); d != nil {
+			drafts, letters = append(drafts, *d), append(letters, d.letter)
 		}
-		letter, err := n.letter(ctx, marker)
-		if err != nil {
-			unsent.add(Unsent{Letters: 1, Oldest: marker.Cause.First, Err: err})
-			continue
-		}
-		letters, kept = append(letters, letter), append(kept, p)
 	}
 	if len(letters) == 0 {
 		return 0, unsent
@@ -120,12 +128,57 @@ func (n *Notifier) some(ctx context.Context, promises []failure.Promise) (sent i
 			continue
 		}
 		sent++
-		if _, _, err := n.Outbox.Apply(ctx, kept[i].Key, failure.Notified(kept[i].BlockID)); err == nil {
-			unsent.add(n.forget(ctx, kept[i]))
+		if err := drafts[i].told(ctx); err == nil {
+			unsent.add(n.forget(ctx, drafts[i].promise))
 		}
 		// Without an answer the row stays, and the letter is sent again.
 	}
 	return sent, unsent
+}
+
+// ofBlock drafts the letter of a block; nil when there is none to send now.
+func (n *Notifier) ofBlock(ctx context.Context, p failure.Promise) (*draft, Unsent) {
+	marker, err := n.Outbox.Get(ctx, p.Key)
+	if err != nil {
+		return nil, Unsent{Letters: 1, Err: err}
+	}
+	if marker.State != failure.Blocked || marker.BlockID != p.BlockID || marker.Notified == p.BlockID {
+		// Released, claimed, blocked anew, or told already by somebody who was
+		// killed before the row was deleted.
+		if marker.State != failure.Redriving {
+			return nil, n.forget(ctx, p)
+		}
+		return nil, Unsent{}
+	}
+	letter, err := n.letter(ctx, marker)
+	if err != nil {
+		return nil, Unsent{Letters: 1, Oldest: marker.Cause.First, Err: err}
+	}
+	return &draft{letter: letter, promise: p, told: func(ctx context.Context) error {
+		_, _, err := n.Outbox.Apply(ctx, p.Key, failure.Notified(p.BlockID))
+		return err
+	}}, Unsent{}
+}
+
+// ofUnroutable drafts the letter of a record that names no aggregate.
+func (n *Notifier) ofUnroutable(ctx context.Context, p failure.Promise) (*draft, Unsent) {
+	u, err := n.Unroutables.Unroutable(ctx, p.Key.Group, p.Key.Table, p.BlockID)
+	switch {
+	case err != nil:
+		return nil, Unsent{Letters: 1, Err: err}
+	case u == nil, u.Notified != "": // ended, or told already
+		return nil, n.forget(ctx, p)
+	}
+	return &draft{letter: u.Letter(n.Build, n.inline()), promise: p, told: func(ctx context.Context) error {
+		return n.Unroutables.ToldUnroutable(ctx, *u)
+	}}, Unsent{}
+}
+
+func (n *Notifier) inline() int {
+	if n.InlineLimit <= 0 {
+		return defaultInline
+	}
+	return n.InlineLimit
 }
 
 // offer sends letters. One that the queue refuses is sent without its record: a
@@ -178,9 +231,5 @@ func (n *Notifier) letter(ctx context.Context, m failure.Marker) (failure.Letter
 	if err != nil && !errors.Is(err, errOne) {
 		return failure.Letter{}, fmt.Errorf("reading the event of a letter: %w", err)
 	}
-	limit := n.InlineLimit
-	if limit <= 0 {
-		limit = defaultInline
-	}
-	return failure.NewLetter(m, item, eventType, n.Build, limit), nil
+	return failure.NewLetter(m, item, eventType, n.Build, n.inline()), nil
 }

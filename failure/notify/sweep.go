@@ -34,6 +34,9 @@ type Sweeper struct {
 	// Whose letters it judges; all others are left alone.
 	Group, Table, Sink string
 	SinkVersion        int
+	// Unroutables has it judge the letters of the table's unroutable records as
+	// well. Nil: they are left alone.
+	Unroutables Unroutables
 	// Most is how many letters a pass receives at most, in tens. Default 5000.
 	Most int
 	// Hide is how long a letter that stays is hidden from others, from the
@@ -150,7 +153,7 @@ type address struct {
 	Table       string `json:"table"`
 	Sink        string `json:"sink"`
 	SinkVersion int    `json:"sinkVersion"`
-	Aggregate   string `json:"aggregate"`
+	Aggregate   string `json:"aggregate"` // absent from letters of unroutable records, as is the version
 	Version     uint64 `json:"version,string"`
 	BlockID     string `json:"blockId"`
 }
@@ -160,6 +163,9 @@ func (s Sweeper) verdict(ctx context.Context, body []byte) (verdict, error) {
 	err := json.Unmarshal(body, &a)
 	if err != nil || a.Schema != failure.LetterSchema {
 		return foreign, nil //nolint:nilerr // that it is no letter is the answer
+	}
+	if a.Sink == failure.EverySink && s.Unroutables != nil && a.Group == s.Group && a.Table == s.Table {
+		return s.ofUnroutable(ctx, a)
 	}
 	if a.Group != s.Group || a.Table != s.Table || a.Sink != s.Sink || a.SinkVersion != s.SinkVersion {
 		return foreign, nil
@@ -175,6 +181,23 @@ func (s Sweeper) verdict(ctx context.Context, body []byte) (verdict, error) {
 	case err != nil:
 		return foreign, err
 	case failure.MayDelete(marker, a.BlockID):
+		return over, nil
+	}
+	return stands, nil
+}
+
+// ofUnroutable judges the letter of a record that names no aggregate: it stands
+// as long as the record's row.
+func (s Sweeper) ofUnroutable(ctx context.Context, a address) (verdict, error) {
+	key := failure.UnroutableKey(a.Group, a.Table, a.BlockID)
+	if a.LetterID != failure.LetterID(key, 0, a.BlockID) {
+		return foreign, nil
+	}
+	u, err := s.Unroutables.Unroutable(ctx, a.Group, a.Table, a.BlockID)
+	switch {
+	case err != nil:
+		return foreign, err
+	case u == nil:
 		return over, nil
 	}
 	return stands, nil
