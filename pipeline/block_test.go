@@ -349,3 +349,28 @@ func TestC8_UnknownFailureOfWhatIsReadAgain(t *testing.T) {
 		})
 	}
 }
+
+// TestH17_GapBehindARunInHand: a hole is found while the versions below it are on
+// their way for long. The aggregate used to be blocked there at once, with the
+// versions below settled by the marker although nobody had seen them fail.
+func TestH17_GapBehindARunInHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 1})
+		markers := newMarkerTable()
+		w.faults.delay("a", 9*time.Second)
+		w.write("a", 0, happened(), happened())
+		w.write("a", 3, happened()) // version 4 without 3
+		r := w.start("one", withMarkers(markers))
+		eventually(t, time.Minute, "the aggregate is blocked", func() bool {
+			blocked := markers.marker(t, "a").NotLive()
+			if blocked && !w.has("view", "a", 2) {
+				t.Fatal("it was blocked before what lies below was applied")
+			}
+			return blocked
+		})
+		if got := markers.marker(t, "a"); got.BlockedVersion != 3 || got.Cause.Class != "gap" {
+			t.Errorf("the marker is %+v", got)
+		}
+		r.end()
+	})
+}

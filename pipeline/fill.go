@@ -88,10 +88,10 @@ func (l *lane) filled(ctx context.Context, gap reorder.Gap, missed bool, events 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	before := l.trouble[gap.Aggregate]
 	switch {
-	case len(events) == 0 && before != nil && before.Version < gap.From:
-		// What stands still before it comes first, and keeps its count.
+	case len(events) == 0 && !l.window.Awaits(gap.Aggregate, gap.From):
+		// What is before it comes first, and keeps its count where it stands still.
+		// Blocked here, the aggregate would have versions below that nobody tried.
 		l.window.Postpone(now, gap, now.Add(l.w.opts.Jitter.Around(l.w.opts.GapConfirm, l.w.opts.Worker+"/confirm/"+gap.Aggregate, 0)))
 	case err != nil:
 		l.window.Postpone(now, gap, now.Add(l.pauseGap(ctx, gap, now, fmt.Errorf("reading versions %d to %d: %w", gap.From, gap.To, err))))

@@ -101,6 +101,13 @@ func (w *Window) Holds(aggregate string) bool {
 	return e != nil && e.work != nil && len(e.ready)+len(e.waiting)+len(e.repeats) > 0
 }
 
+// Awaits reports whether the target is known to hold all versions below one and
+// nothing of the aggregate is in hand: whether that version is the next.
+func (w *Window) Awaits(aggregate string, version uint64) bool {
+	e := w.entries[aggregate]
+	return e != nil && e.known && e.state != inHand && e.position+1 == version
+}
+
 // Usage tells what the window holds.
 func (w *Window) Usage() Usage { return w.usage }
 
