@@ -84,10 +84,7 @@ func (w *world) evidence(rested rest) Evidence {
 	for aggregate := range w.plan.Writes {
 		e.Holed[aggregate] = w.plan.holed(aggregate)
 	}
-	w.collect()
-	for _, id := range sorted(w.letters) {
-		e.Letters = append(e.Letters, w.letters[id])
-	}
+	e.Letters = w.lettersOf(w.engine.Accepted(queueName))
 	e.Notes = w.notes
 	for _, p := range w.processes {
 		e.Crashed[p.id] = p.hasCrashed()

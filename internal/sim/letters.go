@@ -14,6 +14,7 @@ import (
 	markers "millrace/failure/dynamodb"
 	"millrace/failure/notify"
 	queue "millrace/failure/sqs"
+	mail "millrace/internal/localaws/queue"
 )
 
 // outbox is one sink's, seen by one process.
@@ -68,21 +69,25 @@ func (p *process) letters() (send func(ctx context.Context), err error) {
 	}, nil
 }
 
-// collect takes down the letters in the queue, and returns the blocks that they
-// are of. It is called before each delete, so that none is missed.
-func (w *world) collect() (blocks map[string]bool) {
-	blocks = map[string]bool{}
-	for _, m := range w.engine.Messages(queueName) {
+// lettersOf reads messages of the queue.
+func (w *world) lettersOf(messages []mail.Message) (all []Letter) {
+	for _, m := range messages {
 		var body struct{ Sink, Aggregate, Version, BlockID string }
 		if err := json.Unmarshal([]byte(m.Body), &body); err != nil {
 			w.note("letter", m.ID, "a letter cannot be read: %v", err)
 			continue
 		}
 		number, _ := strconv.Atoi(body.Version)
-		blocks[body.BlockID] = true
-		w.mu.Lock()
-		w.letters[m.ID] = Letter{Sink: body.Sink, Aggregate: body.Aggregate, Version: number, Block: body.BlockID, At: m.Sent}
-		w.mu.Unlock()
+		all = append(all, Letter{Sink: body.Sink, Aggregate: body.Aggregate, Version: number, Block: body.BlockID, At: m.Sent})
+	}
+	return all
+}
+
+// told are the blocks whose letters are in the queue now.
+func (w *world) told() map[string]bool {
+	blocks := map[string]bool{}
+	for _, l := range w.lettersOf(w.engine.Messages(queueName)) {
+		blocks[l.Block] = true
 	}
 	return blocks
 }

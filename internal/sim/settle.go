@@ -23,7 +23,7 @@ type rest struct {
 func (w *world) settle() rest {
 	w.jobs.Wait()
 	took := w.await(true)
-	rested := rest{At: time.Now(), Queue: w.collect(), Took: took}
+	rested := rest{At: time.Now(), Queue: w.told(), Took: took}
 	if w.plan.troubled() {
 		if w.newest() == broken {
 			w.mend()
@@ -105,7 +105,7 @@ func (w *world) unsettled(blocked bool) string {
 
 // untold says which block's letter is not in the queue.
 func (w *world) untold(markers map[version]Marker) string {
-	sent := w.collect()
+	sent := w.told()
 	for _, m := range markers {
 		if m.State == "blocked" && !sent[m.Block] {
 			return fmt.Sprintf("the letter of %s in %s, blocked at %d, is not sent", m.Aggregate, m.Sink, m.Blocked)

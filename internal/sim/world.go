@@ -73,8 +73,7 @@ type world struct {
 	slots     [workers]*process   // that run now
 	heads     map[string]int
 	reads     []Read
-	letters   map[string]Letter // that the queue ever had, by id
-	notes     []Violation       // what the world itself saw go wrong
+	notes     []Violation // what the world itself saw go wrong
 	mended    bool
 }
 
@@ -83,7 +82,7 @@ type world struct {
 func Run(plan Plan, tamper Tamper, moves *atomic.Int64) (Evidence, error) {
 	w := &world{
 		plan: plan, tamper: tamper, moves: moves, began: time.Now(),
-		processes: map[string]*process{}, heads: map[string]int{}, letters: map[string]Letter{},
+		processes: map[string]*process{}, heads: map[string]int{},
 	}
 	o := plan.Engine
 	o.Latency = w.latency
@@ -141,9 +140,6 @@ func (w *world) sleep(d time.Duration) { pause(context.Background(), d) }
 // apart by their time: which of two at once is the first is chance.
 func (w *world) latency(c localaws.Call) time.Duration {
 	w.moves.Add(1)
-	if c.Operation == "DeleteMessageBatch" {
-		w.collect()
-	}
 	w.mu.Lock()
 	if c.Operation == "GetRecords" {
 		w.reads = append(w.reads, Read{Shard: c.Key, App: c.App, At: time.Now()})
