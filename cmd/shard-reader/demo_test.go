@@ -1,20 +1,25 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"millrace/internal/cli"
+	"millrace/internal/localaws"
 	"millrace/status"
 )
 
@@ -67,8 +72,8 @@ func TestDemos(t *testing.T) {
 // TestDemoInterrupted leaves no process behind, wherever it is.
 func TestDemoInterrupted(t *testing.T) {
 	t.Parallel()
-	started := regexp.MustCompile(`worker \d+ starts \(process (\d+)\)`)
-	for _, moment := range []string{"worker 1 starts", "a shard rolls over", "worker 2 starts"} {
+	started := regexp.MustCompile(`\(process (\d+)\)`)
+	for _, moment := range []string{"worker 1 starts", "a shard rolls over", "worker 2 starts", "$ dlq-redriver groups", "$ dlq-redriver redrive"} {
 		t.Run(moment, func(t *testing.T) {
 			t.Parallel()
 			p := spawn(t, environment(t), "demo", "--events", "6000", "--redriver", redriver(t))
@@ -80,13 +85,13 @@ func TestDemoInterrupted(t *testing.T) {
 			if !strings.HasSuffix(p.err.String(), "shard-reader: interrupted; nothing was kept, and no process is left\n") {
 				t.Errorf("stderr %q", p.err.String())
 			}
-			workers := started.FindAllStringSubmatch(p.err.String(), -1)
-			if len(workers) == 0 {
-				t.Fatalf("no worker is named: %q", p.err.String())
+			processes := started.FindAllStringSubmatch(p.err.String(), -1)
+			if len(processes) == 0 {
+				t.Fatalf("no process is named: %q", p.err.String())
 			}
-			for _, worker := range workers {
-				if alive(t, worker[1]) {
-					t.Errorf("process %s is left", worker[1])
+			for _, process := range processes {
+				if alive(t, process[1]) {
+					t.Errorf("process %s is left", process[1])
 				}
 			}
 		})
@@ -98,12 +103,15 @@ func TestSummary(t *testing.T) {
 	good := demoResult{
 		Appended: 20000, Applied: 20000, Duplicates: 101, GapsFilled: 2, ReadModelWrites: 5200, Verified: true,
 		Seconds: 12.5, EventsPerSecond: 1600, Seed: 7,
+		Blocked: 3, Letters: 3, Redriven: 3, poison: 3, followed: 5312, recovered: 1940 * time.Millisecond,
 		aggregates: 200, shards: 12, restarts: 1, takeover: 3400 * time.Millisecond,
 		changes: []string{"a shard rolls over: it is closed, a child goes on"},
 	}
 	bad := good
 	bad.Verified, bad.Applied, bad.Mismatches, bad.backward = false, 19999, 2, 1
 	bad.report = status.Report{Findings: []status.Finding{{Kind: "behind", Aggregate: "order-00001", Position: 4, Head: 5, Text: "1 versions are not in effect"}}}
+	unblocked, unreleased, unsent := good, good, good
+	unblocked.Blocked, unblocked.Redriven, unreleased.Redriven, unsent.Letters = 2, 2, 2, 1
 	for _, tc := range []struct {
 		name   string
 		result demoResult
@@ -113,6 +121,9 @@ func TestSummary(t *testing.T) {
 			"\nVERIFIED: all 20,000 events of 200 aggregates took effect, each once and in order.\n",
 			"  read-model writes      5,200   3.8 events a write\n",
 			"  workers killed             1   the successor went on after 3.4 s\n",
+			"  aggregates blocked         3   5,312 of their events waited by reference\n",
+			"  letters sent               3   to the on-failure queue\n",
+			"  redriven                   3   the last one was back 1.9 s after the fix was started\n",
 			"the same events and incidents again, in a timing of their own:\n  shard-reader demo --seed 7\n",
 		}},
 		{"not verified", bad, []string{
@@ -120,6 +131,9 @@ func TestSummary(t *testing.T) {
 			"1 writes moved a position by something else than forward.",
 			"  behind order-00001: position 4 of 5: 1 versions are not in effect\n",
 		}},
+		{"not blocked", unblocked, []string{"\nAggregates with poison: 3; ever blocked: 2.\n"}},
+		{"not released", unreleased, []string{"\nAggregates blocked: 3; released: 2.\n"}},
+		{"not told", unsent, []string{"\nAggregates blocked: 3; letters in the on-failure queue: 1.\n"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var b strings.Builder
@@ -148,6 +162,7 @@ func TestDemoExtremes(t *testing.T) {
 		blocked string
 	}{
 		{"--events 1 --aggregates 1 --poison 1", `"blocked":1,"letters":1,"redriven":1,`},
+		{"--events 2 --aggregates 1", `"blocked":1,"letters":1,"redriven":1,`}, // the default is no more than there are
 		{"--events 1 --aggregates 1 --poison 0", `"blocked":0,"letters":0,"redriven":0,`},
 		{"--events 12 --aggregates 12 --poison 12 --hot 0", `"blocked":12,"letters":12,"redriven":12,`},
 		{"--events 300 --aggregates 1 --poison 1 --hot 1 --shards 1", `"blocked":1,"letters":1,"redriven":1,`},
@@ -170,7 +185,7 @@ func TestDemoTellsItsStory(t *testing.T) {
 	if code := p.wait(); code != cli.Done {
 		t.Fatalf("code %d, %s%s", code, p.out.String(), p.err.String())
 	}
-	for _, want := range []string{"$ dlq-redriver groups", "GiftWrapped", "the next release starts", "3 of 3 aggregates are released", "of their events wait by reference"} {
+	for _, want := range []string{"$ dlq-redriver groups", "GiftWrapped", "the next release starts", "3 of 3 aggregates are released", "events wait by reference"} {
 		if !strings.Contains(p.err.String(), want) {
 			t.Errorf("stderr lacks %q:\n%s", want, p.err.String())
 		}
@@ -178,6 +193,32 @@ func TestDemoTellsItsStory(t *testing.T) {
 	if !regexp.MustCompile(`aggregates blocked +3 `).MatchString(p.out.String()) {
 		t.Errorf("stdout is %s", p.out.String())
 	}
+}
+
+// TestPatience: what does not come ends the demo, and says how far it came.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		engine := localaws.New(localaws.Options{KeepHistory: true})
+		defer engine.Close() //nolint:errcheck // it returns nil
+		i := &incident{engine: engine, queue: "none", flags: cli.Defaults("")}
+		workers := &workers{processes: []*process{{number: 1, ended: make(chan struct{})}}}
+		never := func() bool { return false }
+		began := time.Now()
+		err := i.until(t.Context(), workers, "it has come", never)
+		if err == nil || time.Since(began) != incidentPatience || err.Error() != "after 1m0s it is still not so that it has come: 0 aggregates blocked, 0 letters accepted" {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+		reason := errors.New("appending has failed")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(reason)
+		if err := i.until(ctx, workers, "it has come", never); !errors.Is(err, reason) {
+			t.Errorf("stopped, it says %v", err)
+		}
+		close(workers.processes[0].ended)
+		if err := i.until(t.Context(), workers, "it has come", never); err == nil || !strings.Contains(err.Error(), "it ended by itself") {
+			t.Errorf("with no worker left it says %v", err)
+		}
+	})
 }
 
 // TestDemoWithoutRedriver says what is missing before anything is started.
@@ -199,13 +240,18 @@ func redriver(t *testing.T) string {
 	return path
 }
 
+// redriverFolder is this process's own, and TestMain removes it.
+func redriverFolder() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("millrace-%d", os.Getpid()))
+}
+
 var buildRedriver = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "millrace")
-	if err != nil {
-		return "", err
+	path := filepath.Join(redriverFolder(), "dlq-redriver")
+	build := []string{"build", "-buildvcs=false", "-o", path}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		build = append(build, "-race") // its packages are compiled already
 	}
-	path := filepath.Join(folder, "dlq-redriver")
-	out, err := exec.Command("go", "build", "-o", path, "millrace/cmd/dlq-redriver").CombinedOutput()
+	out, err := exec.Command("go", append(build, "millrace/cmd/dlq-redriver")...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("building dlq-redriver: %w\n%s", err, out)
 	}

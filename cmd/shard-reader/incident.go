@@ -24,7 +24,7 @@ import (
 // redriver is the program beside this one that brings blocked aggregates back;
 // empty where the demo needs none.
 func (d demoCommand) redriver() (string, error) {
-	if d.Poison == 0 || d.Redriver != "" {
+	if d.poison() == 0 || d.Redriver != "" {
 		return d.Redriver, nil
 	}
 	program, err := executable()
@@ -64,12 +64,13 @@ func newIncident(ctx context.Context, engine *localaws.Engine, path string, flag
 type markers struct {
 	blocked  map[string]bool // aggregates that ever were
 	standing map[string]bool // and those that still are
-	released int             // times that one became live
+	released map[string]bool // and those that became live again
+	last     time.Time       // when the last one did; zero: none has
 	followed uint64          // versions on record behind the one that failed, at the most
 }
 
 func (i *incident) markers() markers {
-	m := markers{blocked: map[string]bool{}, standing: map[string]bool{}}
+	m := markers{blocked: map[string]bool{}, standing: map[string]bool{}, released: map[string]bool{}}
 	behind := map[string]uint64{}
 	for _, c := range i.engine.History(i.flags.Control) {
 		key, _ := c.Key["pk"].(event.String)
@@ -82,7 +83,7 @@ func (i *incident) markers() markers {
 		case state == event.String("live") || state == nil:
 			delete(m.standing, name)
 			if before != nil && before != event.String("live") {
-				m.released++
+				m.released[name], m.last = true, c.At
 			}
 		default:
 			m.blocked[name], m.standing[name] = true, true
@@ -138,22 +139,44 @@ func (i *incident) until(ctx context.Context, workers *workers, what string, hol
 	return nil
 }
 
-// fix is what an operator does: look, deploy the fix, redrive.
-func (r *run) fix(ctx context.Context) error {
+// blocks waits until every poisoned aggregate is blocked.
+func (r *run) blocks(ctx context.Context) error {
 	i := r.blocked
-	if i == nil {
-		return nil
-	}
-	poison := r.demo.Poison
-	err := i.until(ctx, r.workers, fmt.Sprintf("%d aggregates are blocked and the queue has their letters", poison), func() bool {
-		return len(i.markers().standing) >= poison && i.letters() >= poison
+	err := i.until(ctx, r.workers, fmt.Sprintf("%d aggregates are blocked", r.demo.poison()), func() bool {
+		return len(i.markers().standing) >= r.demo.poison()
 	})
 	if err != nil {
 		return err
 	}
-	m := i.markers()
-	r.note("the first release cannot apply one type of event: %d aggregates are blocked, %s of their events wait by reference, all others go on", len(m.standing), cli.Grouped(m.followed))
-	if err := i.command(ctx, "groups"); err != nil {
+	n := len(i.markers().standing)
+	blocked := cli.Grouped(n) + " aggregates are blocked"
+	if n == 1 {
+		blocked = "1 aggregate is blocked"
+	}
+	r.note("%s: the first release cannot apply one type of event; all others go on", blocked)
+	return nil
+}
+
+// look is what an operator does first. The successor of the worker that was
+// killed sends the letters that are still in the outbox.
+func (r *run) look(ctx context.Context) error {
+	i := r.blocked
+	err := i.until(ctx, r.workers, fmt.Sprintf("the queue has %d letters", r.demo.poison()), func() bool { return i.letters() >= r.demo.poison() })
+	if err != nil {
+		return err
+	}
+	return i.command(ctx, "groups")
+}
+
+// works waits until the newest worker holds a shard.
+func (r *run) works(ctx context.Context) error {
+	return r.blocked.until(ctx, r.workers, "the newest worker holds a shard", r.workers.works)
+}
+
+// fix deploys the next release and redrives.
+func (r *run) fix(ctx context.Context) error {
+	i := r.blocked
+	if err := r.works(ctx); err != nil { // the killed one's leases have expired
 		return err
 	}
 	if err := r.workers.drain(ctx); err != nil {
@@ -161,28 +184,40 @@ func (r *run) fix(ctx context.Context) error {
 	}
 	i.fixed = time.Now()
 	r.workers.flags.Fold = i.flags.Fold
-	r.note("the next release starts, whose fold knows the type")
+	r.note("the next release starts, whose fold knows the type; %s of the blocked ones' events wait by reference", cli.Grouped(i.markers().followed))
 	if err := r.workers.start(); err != nil {
 		return err
 	}
-	if err := i.command(ctx, "redrive", "--all", "--execute", "--queue", i.queue); err != nil {
+	if err := r.works(ctx); err != nil {
 		return err
 	}
-	r.note("dlq-redriver has brought them back, in order and beside live traffic")
+	// The rate's limit is for tables that others depend on.
+	if err := i.command(ctx, "redrive", "--all", "--execute", "--rate", "0", "--queue", i.queue); err != nil {
+		return err
+	}
+	beside := " and beside live traffic"
+	if r.traffic.appended.Load() == uint64(r.traffic.total) { //nolint:gosec // a count
+		beside = "" // a small demo has none left
+	}
+	r.note("dlq-redriver has brought them back, in order%s", beside)
 	return nil
 }
 
 // command runs a verb of dlq-redriver and shows what it prints.
 func (i *incident) command(ctx context.Context, verb string, args ...string) error {
 	line := append([]string{verb}, args...)
-	i.show.say("$ dlq-redriver %s", strings.Join(line, " "))
+	told := "dlq-redriver " + strings.Join(line, " ")
 	line = append(line, "--local", "--endpoint-url", i.flags.EndpointURL, "--group", i.flags.Group, "--events", i.flags.Events, "--view", i.flags.View, "--control", i.flags.Control)
 	cmd := exec.CommandContext(ctx, i.path, line...)
 	cmd.Env = append(os.Environ(), "AWS_EC2_METADATA_DISABLED=true")
 	var out, failed bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &failed
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("dlq-redriver %s: %w\n%s%s", verb, err, out.String(), failed.String())
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = &out, &failed, time.Second
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting %s: %w", told, err)
+	}
+	i.show.say("$ %s (process %d)", told, cmd.Process.Pid)
+	if err := cmd.Wait(); err != nil {
+		return errors.Join(context.Cause(ctx), fmt.Errorf("%s: %w; its words:\n%s%s", told, err, out.String(), failed.String()))
 	}
 	i.show.quote(out.String())
 	return nil
@@ -191,12 +226,9 @@ func (i *incident) command(ctx context.Context, verb string, args ...string) err
 // tell fills in what the incident came to.
 func (i *incident) tell(result *demoResult) {
 	m := i.markers()
-	result.Blocked, result.Redriven, result.Letters = len(m.blocked), m.released, i.letters()
+	result.Blocked, result.Redriven, result.Letters = len(m.blocked), len(m.released), i.letters()
 	result.followed = m.followed
-	for _, c := range i.engine.History(i.flags.View) {
-		if aggregate, _ := c.Key["pk"].(event.String); m.blocked[string(aggregate)] && c.At.After(i.fixed) {
-			result.recovered = max(result.recovered, c.At.Sub(i.fixed))
-			break
-		}
+	if !m.last.IsZero() {
+		result.recovered = m.last.Sub(i.fixed)
 	}
 }

@@ -32,7 +32,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) == "1" {
 		os.Exit(execute(os.Args[1:], cli.Console{Out: os.Stdout, Err: os.Stderr}))
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(redriverFolder())
+		os.Exit(code)
+	}))
 }
 
 // within is how long anything may take that is not itself about time: a busy

@@ -19,9 +19,9 @@ type demoResult struct {
 	GapsFilled      uint64  `json:"gapsFilled"`      // gaps closed from the event store
 	Blocked         int     `json:"blocked"`         // aggregates ever blocked
 	Letters         int     `json:"letters"`         // distinct ones that the on-failure queue accepted
-	Redriven        int     `json:"redriven"`        // releases of blocked aggregates
+	Redriven        int     `json:"redriven"`        // aggregates released
 	ReadModelWrites int     `json:"readModelWrites"` // accepted by the engine
-	Verified        bool    `json:"verified"`        // no mismatches, and applied is appended
+	Verified        bool    `json:"verified"`        // no mismatches, applied is appended, and no poison is left
 	Mismatches      int     `json:"mismatches"`
 	Seconds         float64 `json:"seconds"` // from the first append to the last effect
 	EventsPerSecond float64 `json:"eventsPerSecond"`
@@ -33,7 +33,8 @@ type demoResult struct {
 	takeover   time.Duration
 	backward   int
 	followed   uint64        // events that waited by reference while their aggregates were blocked
-	recovered  time.Duration // from the fix to the first effect on a blocked aggregate
+	poison     int           // aggregates with an event that the first release could not apply
+	recovered  time.Duration // from the fix to the last release
 	changes    []string
 	report     status.Report
 }
@@ -65,7 +66,7 @@ func (r *demoResult) write(out io.Writer) error {
 		rows = append(rows,
 			row{"aggregates blocked", cli.Grouped(r.Blocked), fmt.Sprintf("%s of their events waited by reference", cli.Grouped(r.followed))},
 			row{"letters sent", cli.Grouped(r.Letters), "to the on-failure queue"},
-			row{"redriven", cli.Grouped(r.Redriven), fmt.Sprintf("back in effect %.1f s after the fix was started", r.recovered.Seconds())})
+			row{"redriven", cli.Grouped(r.Redriven), fmt.Sprintf("the last one was back %.1f s after the fix was started", r.recovered.Seconds())})
 	}
 	for _, line := range rows {
 		fmt.Fprintf(&b, "  %-18s %9s   %s\n", line.name, line.value, line.about)
@@ -79,9 +80,25 @@ func (r *demoResult) write(out io.Writer) error {
 	if r.backward > 0 {
 		fmt.Fprintf(&b, "\n%s writes moved a position by something else than forward.\n", cli.Grouped(r.backward))
 	}
+	if lack := r.lack(); lack != "" {
+		fmt.Fprintf(&b, "\n%s.\n", lack)
+	}
 	for _, f := range r.report.Findings {
 		fmt.Fprintf(&b, "  %s %s: position %d of %d: %s\n", f.Kind, f.Aggregate, f.Position, f.Head, f.Text)
 	}
 	fmt.Fprintf(&b, "\nWith the same flags, the same events and incidents again, in a timing of their own:\n  shard-reader demo --seed %d\n", r.Seed)
 	return cli.PrintText(out, b.String())
+}
+
+// lack says what is missing from the story of the poison; empty: nothing.
+func (r *demoResult) lack() string {
+	switch {
+	case r.Blocked < r.poison:
+		return fmt.Sprintf("Aggregates with poison: %d; ever blocked: %d", r.poison, r.Blocked)
+	case r.Redriven != r.Blocked:
+		return fmt.Sprintf("Aggregates blocked: %d; released: %d", r.Blocked, r.Redriven)
+	case r.Letters < r.Blocked:
+		return fmt.Sprintf("Aggregates blocked: %d; letters in the on-failure queue: %d", r.Blocked, r.Letters)
+	}
+	return ""
 }

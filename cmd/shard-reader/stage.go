@@ -51,7 +51,7 @@ func (s *stage) quote(text string) {
 	}
 	s.wipe()
 	for line := range strings.Lines(text) {
-		fmt.Fprint(s.out, "         "+line)
+		fmt.Fprintln(s.out, s.unwrapped(strings.TrimRight("         "+line, " \n")))
 	}
 }
 
@@ -68,13 +68,19 @@ func (s *stage) status(format string, args ...any) {
 	switch {
 	case s.terminal:
 		s.wipe()
-		// Without automatic wrapping a narrow terminal cuts the line, where a
-		// second one would be left standing.
-		fmt.Fprint(s.out, "\x1b[?7l"+text+"\x1b[?7h")
+		fmt.Fprint(s.out, s.unwrapped(text)) // a second line would be left standing
 		s.shown = true
 	case s.calls%3 == 0:
 		fmt.Fprintln(s.out, text)
 	}
+}
+
+// unwrapped has a narrow terminal cut a line where it would wrap it.
+func (s *stage) unwrapped(line string) string {
+	if !s.terminal {
+		return line
+	}
+	return "\x1b[?7l" + line + "\x1b[?7h"
 }
 
 // wipe clears the status line.

@@ -45,6 +45,8 @@ func TestUsage(t *testing.T) {
 		{"demo --events 5 --aggregates 6", []string{"--aggregates is 6 and must be between 1 and the number of --events, 5"}},
 		{"demo --hot 1.5", []string{"--hot is 1.5 and must be a share between 0 and 1"}},
 		{"demo --hot NaN", []string{"--hot is NaN"}},
+		{"demo --poison=-1", []string{"--poison is -1 and must be between 0 and the number of --aggregates, 200"}},
+		{"demo --events 5 --aggregates 2 --poison 3", []string{"--poison is 3 and must be between 0 and the number of --aggregates, 2"}},
 		{"demo --shards 0", []string{"--shards is 0 and must be between 1 and 1000"}},
 		{"local --shards 0", []string{"--shards is 0 and must be between 1 and 1000"}},
 		{"local --listen " + taken.Addr().String(), []string{taken.Addr().String(), "--listen", "127.0.0.1:0 for a free one"}},

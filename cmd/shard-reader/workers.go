@@ -28,18 +28,19 @@ type workers struct {
 	processes []*process
 	kills     int
 	killed    time.Time
-	resumed   time.Time // when a successor first applied something
+	resumed   time.Time // when the successor first held a shard
 }
 
 // process is one worker: this very program with the verb run.
 type process struct {
-	number int
-	cmd    *exec.Cmd
-	last   progress      // its newest line
-	heard  chan struct{} // it has written a line
-	ended  chan struct{}
-	err    error
-	logs   tail
+	number  int
+	started time.Time
+	cmd     *exec.Cmd
+	last    progress      // its newest line
+	heard   chan struct{} // it has written a line
+	ended   chan struct{}
+	err     error
+	logs    tail
 }
 
 // start starts a worker.
@@ -58,7 +59,7 @@ func (w *workers) start() error {
 		// A short lease, so that the successor need not wait for long.
 		"--lease", "3s", "--drain", "10s", "--reads-per-second", "0", "--progress", "100ms")
 	cmd.Env = append(os.Environ(), "AWS_EC2_METADATA_DISABLED=true")
-	p := &process{number: number, cmd: cmd, heard: make(chan struct{}), ended: make(chan struct{})}
+	p := &process{number: number, started: time.Now(), cmd: cmd, heard: make(chan struct{}), ended: make(chan struct{})}
 	if w.verbose {
 		p.logs.copy = os.Stderr
 	}
@@ -94,7 +95,7 @@ func (w *workers) follow(p *process, lines io.Reader) {
 		if p.last.Schema == "" {
 			close(p.heard)
 		}
-		if p.number > 1 && line.Applied > 0 && w.resumed.IsZero() {
+		if !w.killed.IsZero() && p.started.After(w.killed) && line.Shards > 0 && w.resumed.IsZero() {
 			w.resumed = time.Now()
 		}
 		p.last = line
@@ -120,6 +121,13 @@ func (w *workers) current() *process {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.processes[len(w.processes)-1]
+}
+
+// works tells whether the worker that was started last holds a shard.
+func (w *workers) works() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.processes[len(w.processes)-1].last.Shards > 0
 }
 
 // kill ends the worker as a crash does.
