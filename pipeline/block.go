@@ -18,6 +18,9 @@ type Markers interface {
 	// Crashed lists a sink's markers of class crash that are not live. The sink
 	// is the key's; its aggregate does not matter.
 	Crashed(ctx context.Context, of failure.Key) ([]failure.Marker, error)
+	// Standing lists a sink's markers that are not live, and names the rows among
+	// them that this build cannot read.
+	Standing(ctx context.Context, of failure.Key) (markers []failure.Marker, unread []string, err error)
 }
 
 // followers is how many markers one lane raises at a time.
@@ -57,6 +60,9 @@ func (l *lane) block(ctx context.Context, t Trouble) {
 	key := l.markerOf(t.Aggregate)
 	cause := failure.CauseOf(t.complaint(), l.sink.Name, t.EventType, t.Attempts, t.Since, time.Now())
 	generation := l.generation(t.Aggregate)
+	if t.Class == event.Gap {
+		l.awaitHole(t.Aggregate, t.Version) // before its record can be settled by reference
+	}
 	for try := 0; ; try++ {
 		call, cancel := context.WithTimeout(ctx, l.w.opts.Call)
 		// The same generation after a lost answer, so that our own marker is known.
@@ -69,6 +75,13 @@ func (l *lane) block(ctx context.Context, t Trouble) {
 				Stringer("class", t.Class).Err(t.complaint()).Msg("an event cannot be applied; its aggregate is blocked, others go on")
 			l.blocked(t.Aggregate, t.Version)
 			return
+		case err == nil && verdict == failure.FollowInstead && row.SeenVersion < t.Version:
+			// The position has passed that block, whose writer did not know: it is
+			// ended, and ours is written.
+			if err := l.passed(ctx, key, t.Version-1); err != nil && !l.w.again(ctx, "heal/"+l.sink.Name+"/"+t.Aggregate, try, err) {
+				return
+			}
+			continue
 		case err == nil && verdict == failure.FollowInstead:
 			l.blocked(t.Aggregate, row.SeenVersion)
 			return
@@ -83,6 +96,19 @@ func (l *lane) block(ctx context.Context, t Trouble) {
 			return
 		}
 	}
+}
+
+// passed ends a marker that a position has passed.
+func (l *lane) passed(ctx context.Context, key failure.Key, position uint64) error {
+	call, cancel := context.WithTimeout(ctx, l.w.opts.Call)
+	defer cancel()
+	verdict, _, err := l.w.opts.Markers.Apply(call, key, failure.Heal(position, l.generation(key.Aggregate)))
+	if err == nil && verdict.Succeeded() {
+		l.w.counters.healed.Add(1)
+		l.w.opts.Log.Info().Str("sink", l.sink.Name).Str("aggregate", key.Aggregate).Uint64("position", position).
+			Msg("a blocked aggregate has passed its block by itself; the marker is ended")
+	}
+	return err
 }
 
 // generation draws one that no row has ever had: the worker's id is unlike

@@ -55,12 +55,22 @@ func (m *markerTable) Apply(_ context.Context, key failure.Key, t failure.Transi
 	return verdict, marker, err
 }
 
-func (m *markerTable) Crashed(_ context.Context, of failure.Key) ([]failure.Marker, error) {
+func (m *markerTable) Crashed(ctx context.Context, of failure.Key) (found []failure.Marker, err error) {
+	standing, _, err := m.Standing(ctx, of)
+	for _, marker := range standing {
+		if marker.Cause.Class == event.Crash.String() {
+			found = append(found, marker)
+		}
+	}
+	return found, err
+}
+
+func (m *markerTable) Standing(_ context.Context, of failure.Key) ([]failure.Marker, []string, error) {
 	time.Sleep(5 * time.Millisecond)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.down != nil {
-		return nil, m.down
+		return nil, nil, m.down
 	}
 	var found []failure.Marker
 	for key, row := range m.rows {
@@ -68,13 +78,13 @@ func (m *markerTable) Crashed(_ context.Context, of failure.Key) ([]failure.Mark
 		sink.Aggregate = of.Aggregate
 		marker, err := failure.ParseMarker(key, row)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if sink == of && marker.NotLive() && marker.Cause.Class == event.Crash.String() {
+		if sink == of && marker.NotLive() {
 			found = append(found, marker)
 		}
 	}
-	return found, nil
+	return found, nil, nil
 }
 
 func (m *markerTable) marker(t *testing.T, aggregate string) failure.Marker {

@@ -11,7 +11,7 @@ import (
 type counters struct {
 	records, pages, filtered, violations, unroutable atomic.Uint64
 	trimmed, shardsGone                              atomic.Uint64
-	runs, retries, fenced, blocked, careful          atomic.Uint64
+	runs, retries, fenced, blocked, careful, healed  atomic.Uint64
 }
 
 // Stats is what a worker has done since its start.
@@ -29,6 +29,7 @@ type Stats struct {
 	GapsFilled  uint64 // gaps closed from the event store
 	Resets      uint64 // targets that held less than they were known to hold
 	Blocked     uint64 // markers written
+	Healed      uint64 // markers ended without an operator
 	Careful     uint64 // shards taken whose last holders vanished without progress
 	Followed    uint64 // records settled by reference to a marker
 	Runs        uint64 // handed to sinks
@@ -49,7 +50,7 @@ func (w *Worker) Stats() Stats {
 	s := Stats{
 		Records: c.records.Load(), Pages: c.pages.Load(), Filtered: c.filtered.Load(), Violations: c.violations.Load(),
 		Unroutable: c.unroutable.Load(), Trimmed: c.trimmed.Load(), ShardsGone: c.shardsGone.Load(),
-		Runs: c.runs.Load(), Retries: c.retries.Load(), Fenced: c.fenced.Load(), Blocked: c.blocked.Load(), Careful: c.careful.Load(),
+		Runs: c.runs.Load(), Retries: c.retries.Load(), Fenced: c.fenced.Load(), Blocked: c.blocked.Load(), Healed: c.healed.Load(), Careful: c.careful.Load(),
 	}
 	for _, l := range w.lanes {
 		l.mu.Lock()

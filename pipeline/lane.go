@@ -35,6 +35,10 @@ type lane struct {
 	alarm                    *time.Timer
 	alarmAt                  time.Time
 	blocks                   atomic.Int64 // generations drawn
+
+	holes    map[string]uint64 // the versions that aggregates are blocked for, where they were missing
+	arrived  map[string]bool   // aggregates whose missing version the stream has brought
+	arrivals chan struct{}     // there are some
 }
 
 // learners and fillers are how many calls for positions and for gaps one lane
@@ -50,6 +54,7 @@ func newLane(w *Worker, index int) *lane {
 		window:  reorder.New(reorder.Options{GapWait: w.opts.GapWait}),
 		shards:  map[reorder.Shard]*shard{},
 		trouble: troubles{},
+		holes:   map[string]uint64{}, arrived: map[string]bool{}, arrivals: make(chan struct{}, 1),
 	}
 	for _, c := range []**sync.Cond{&l.ready, &l.unseen, &l.due, &l.room, &l.raise} {
 		*c = sync.NewCond(&l.mu)
@@ -154,11 +159,27 @@ func (l *lane) unreserve() {
 
 // offer takes in a page's events in place of the room that was reserved.
 func (l *lane) offer(s *shard, bytes int, events []reorder.Offered) {
+	if l.take(s, bytes, events) {
+		l.tellArrivals()
+	}
+}
+
+// take reports whether a version is among the events that an aggregate is
+// blocked for.
+func (l *lane) take(s *shard, bytes int, events []reorder.Offered) (arrived bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.holes) > 0 {
+		for i := range events {
+			if e := &events[i].Event; l.holes[e.Aggregate] == e.Version {
+				l.arrived[e.Aggregate], arrived = true, true
+			}
+		}
+	}
 	l.settle(l.window.Offer(time.Now(), s.handle, bytes, events))
 	l.unreserve()
 	l.wakeup()
+	return arrived
 }
 
 // settle tells the frontiers. Records of shards that were lost are nobody's.

@@ -88,6 +88,11 @@ type Options struct {
 	RetryFor time.Duration
 	MaxAge   time.Duration
 
+	// Sweep is how often markers are looked through for blocks that end by
+	// themselves: those that the position has passed, and those of versions that
+	// were missing and are there now. Default 5 minutes.
+	Sweep time.Duration
+
 	// Start is where a group begins that has never read this stream: at the
 	// trim horizon or at latest. Default trim horizon.
 	Start source.StartKind
@@ -196,6 +201,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.ReadsPerSecond = orDefault(o.ReadsPerSecond, 5)
 	o.PollData = orDefault(o.PollData, 250*time.Millisecond)
 	o.PollIdle = max(orDefault(o.PollIdle, time.Second), o.PollData)
+	o.Sweep = orDefault(o.Sweep, 5*time.Minute)
 	o.GapWait = orDefault(o.GapWait, 500*time.Millisecond)
 	o.GapConfirm = orDefault(o.GapConfirm, 5*time.Second)
 	o.Drain = orDefault(o.Drain, 25*time.Second)

@@ -74,6 +74,11 @@ func (w *Worker) Run(ctx, abort context.Context) error {
 	for _, l := range w.lanes {
 		l.start(calls, &lanes)
 	}
+	if w.opts.Markers != nil {
+		for _, l := range w.lanes {
+			lanes.Go(func() { l.sweep(fetch) })
+		}
+	}
 	newKeeper(w).run(fetch, func(seen checkpoint.Lease) error {
 		s, err := w.grant(writes, seen)
 		if err != nil {

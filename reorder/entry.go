@@ -26,6 +26,7 @@ type entry struct {
 	position  uint64 // the last version in effect
 	state     state
 	known     bool   // position is what the target holds
+	asking    bool   // it is among the unseen
 	sure      uint32 // the window's tenure in which the position was heard last; 0: never
 	*work            // nil when idle
 

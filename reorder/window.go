@@ -108,6 +108,12 @@ func (w *Window) Awaits(aggregate string, version uint64) bool {
 	return e != nil && e.known && e.state != inHand && e.position+1 == version
 }
 
+// InHand reports whether a run of an aggregate is being applied.
+func (w *Window) InHand(aggregate string) bool {
+	e := w.entries[aggregate]
+	return e != nil && e.state == inHand
+}
+
 // Usage tells what the window holds.
 func (w *Window) Usage() Usage { return w.usage }
 
@@ -238,7 +244,10 @@ func (w *Window) rest(e *entry) {
 // ask puts the aggregate among those whose position must be read.
 func (w *Window) ask(e *entry) {
 	e.state, e.known = unseen, false
-	w.unseen.push(e)
+	if !e.asking { // it may be there still, from before it was seized
+		e.asking = true
+		w.unseen.push(e)
+	}
 }
 
 // Unseen takes up to limit aggregates whose positions must be read from the
@@ -250,6 +259,7 @@ func (w *Window) Unseen(limit int) []string {
 		if e == nil {
 			break
 		}
+		e.asking = false
 		out = append(out, e.aggregate)
 	}
 	return out

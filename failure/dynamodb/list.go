@@ -54,6 +54,17 @@ func (s *Store) Markers(ctx context.Context, scope Scope) (markers []failure.Mar
 	return markers, foreign, nil
 }
 
+// Standing lists the markers of a sink that are not live, consistently, and
+// names the rows among them that this build cannot read, with the reason. The
+// sink is the key's, whose aggregate does not matter.
+func (s *Store) Standing(ctx context.Context, of failure.Key) (markers []failure.Marker, unread []string, err error) {
+	markers, foreign, err := s.Markers(ctx, Scope{Group: of.Group, Table: of.Table, Sink: of.Sink, SinkVersion: of.SinkVersion})
+	for _, f := range foreign {
+		unread = append(unread, f.Row+": "+f.Reason)
+	}
+	return markers, unread, err
+}
+
 // Crashed lists the markers of a sink that are not live and of class crash,
 // consistently. The sink is the key's, whose aggregate does not matter. Rows
 // that this build cannot read are left out.
