@@ -226,11 +226,7 @@ func (s *sweeper) redrive(ctx context.Context, m failure.Marker) error {
 	if err != nil {
 		return err
 	}
-	log := s.w.opts.Log.Info()
-	if result.Err != nil {
-		log = s.w.opts.Log.Warn().Err(result.Err)
-	}
-	log.Str("sink", s.sink.Name).Str("aggregate", m.Key.Aggregate).Uint64("from", result.From).Uint64("to", result.To).
+	s.w.opts.Log.Info().Err(result.Err).Str("sink", s.sink.Name).Str("aggregate", m.Key.Aggregate).Uint64("from", result.From).Uint64("to", result.To).
 		Str("outcome", string(result.Outcome)).Msg("the worker has redriven a blocked aggregate whose missing version is there now")
 	if result.Outcome == redrive.Released {
 		s.w.counters.healed.Add(1)
