@@ -89,20 +89,20 @@ func choice(key string, to *string, doc string, choices ...string) field {
 }
 
 // number declares a whole number between two bounds, both included.
-func number(key string, to *int, least, most int, doc string) field {
+func number[T int | uint64](key string, to *T, least, most T, doc string) field {
 	f := field{key: key, doc: doc, kind: numberKind, set: func(s string) error {
-		n, err := strconv.Atoi(s)
+		n, err := strconv.ParseInt(s, 10, 63)
 		if err != nil {
 			return errUnfit
 		}
-		if n < least || n > most {
+		if n < int64(least) || n > int64(most) {
 			return fmt.Errorf("it must be between %d and %d", least, most)
 		}
-		*to = n
+		*to = T(n)
 		return nil
 	}}
 	if *to >= least {
-		f.initial = strconv.Itoa(*to)
+		f.initial = fmt.Sprint(*to)
 	}
 	return f
 }

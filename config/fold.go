@@ -50,6 +50,7 @@ func declareFold(f *Fold) []field {
 	rules := &f.Rules
 	return []field{
 		mapping("initial", &rules.Initial, "For each attribute of the item an expression of its value before version 1."),
+		number("schema", &rules.Schema, 1, 1_000_000, "The newest schema version that the rules know; 1 without the key. An event of a newer one blocks its aggregate, with class schema."),
 		texts("ignore", &rules.Ignore, "Event types that move the position and change nothing. A type that stands neither here nor under on blocks its aggregate."),
 		keyed("on", &rules.On, "What each event type does. Expressions see event and state (the attributes of the event and of the item), type, version and aggregate.", func(r *cel.Rule, eventType string) []field {
 			r.Type = eventType

@@ -15,7 +15,7 @@ const (
 	Unknown Class = iota
 	// Transient: a throttle, a time-out, a 5xx; the same call can succeed.
 	Transient
-	// Permanent: decoding, schema, a rule, a refusal; trying again is no use.
+	// Permanent: decoding, a rule, a refusal; trying again is no use.
 	Permanent
 	// Gap: a version is missing in the event store.
 	Gap
@@ -36,9 +36,12 @@ const (
 	// Decode: a record names no aggregate or no version, so that nobody can
 	// apply it. No call returns it.
 	Decode
+	// Schema: the event is of a shape that is newer than the fold knows; a newer
+	// build may. As permanent as Permanent for this one.
+	Schema
 )
 
-var classNames = [...]string{"unknown", "transient", "permanent", "gap", "stopping", "fenced", "batch", "superseded", "unavailable", "crash", "decode"}
+var classNames = [...]string{"unknown", "transient", "permanent", "gap", "stopping", "fenced", "batch", "superseded", "unavailable", "crash", "decode", "schema"}
 
 // String returns the class's name as it stands in metrics, letters and logs.
 func (c Class) String() string {

@@ -54,7 +54,7 @@ func (b Budget) Fail(class event.Class, now Moment) Budget {
 // Exhausted reports whether a record that fails with a class is tried no more.
 func (l Limits) Exhausted(class event.Class, b Budget) bool {
 	switch class {
-	case event.Permanent, event.Gap:
+	case event.Permanent, event.Schema, event.Gap:
 		return true // trying again is no use
 	case event.Unknown:
 		return b.Charged >= l.Attempts

@@ -24,6 +24,10 @@ type Fold[S any] struct {
 	// passes over attributes that Encode does not write, and makes the zero S of
 	// an item that has none of them. Required.
 	Decode func(item event.Item) (S, error)
+	// Schema is the newest version of an event's shape that Apply knows; 0 means
+	// 1. An event of a newer one is refused with class event.Schema. What stands
+	// under older versions is for Apply to tell apart (event.Event.Schema).
+	Schema uint64
 	// Ignore lists event types that move the position and have no effect.
 	Ignore []string
 }
@@ -92,6 +96,9 @@ func (s *state[S]) apply(e event.Event) (err error) {
 			return nil
 		}
 	}
+	if err := s.readable(e); err != nil {
+		return err
+	}
 	next, err := s.fold.Apply(s.value, e)
 	if errors.Is(err, ErrDeleted) {
 		return s.delete(e)
@@ -101,6 +108,20 @@ func (s *state[S]) apply(e event.Event) (err error) {
 	}
 	s.value, s.deletedAt = next, nil
 	return nil
+}
+
+// readable refuses an event whose shape the fold does not know: to read it as an
+// older one would give a wrong item and no error.
+func (s *state[S]) readable(e event.Event) error {
+	shape, err := e.Schema()
+	if err != nil || shape <= max(s.fold.Schema, 1) {
+		return err
+	}
+	return &event.Error{
+		Class: event.Schema, Op: "choosing how to fold",
+		Err:  fmt.Errorf("schema version %d is newer than the fold's %d", shape, max(s.fold.Schema, 1)),
+		Hint: "a newer release may know it",
+	}
 }
 
 func (s *state[S]) delete(e event.Event) error {

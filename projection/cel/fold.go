@@ -17,6 +17,9 @@ type Rules struct {
 	// Initial is the item before version 1: for each attribute an expression
 	// over aggregate alone.
 	Initial map[string]string
+	// Schema is the newest version of an event's shape that the rules know; 0
+	// means 1.
+	Schema uint64
 	// Ignore lists event types that move the position and change nothing.
 	Ignore []string
 	// On says what each other event type does. A type that is in neither is
@@ -80,7 +83,7 @@ func New(r Rules) (projection.Projection, error) {
 		return nil, err
 	}
 	f.initial = initial
-	return projection.New(projection.Fold[event.Item]{Apply: f.apply, Encode: encode, Decode: f.decode, Ignore: r.Ignore})
+	return projection.New(projection.Fold[event.Item]{Apply: f.apply, Encode: encode, Decode: f.decode, Ignore: r.Ignore, Schema: r.Schema})
 }
 
 type compiler struct {
