@@ -80,7 +80,8 @@ func TestH22_OneKindOneFingerprint(t *testing.T) {
 type broken struct{}
 
 func (broken) Get(string) (event.Value, error) { return nil, errors.New("a type that nobody knows") }
-func (broken) Item() (event.Item, error)       { return nil, errors.New("a type that nobody knows") }
+
+func (broken) Item() (event.Item, error) { return nil, errors.New("a type that nobody knows") }
 
 // TestH22_WhatARowCannotCarry: an image that is too large, too deep or broken
 // keeps no record from its row; the key tells where the item is.
