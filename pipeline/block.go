@@ -21,6 +21,10 @@ type Markers interface {
 	// Standing lists a sink's markers that are not live, and names the rows among
 	// them that this build cannot read.
 	Standing(ctx context.Context, of failure.Key) (markers []failure.Marker, unread []string, err error)
+	// PutUnroutable writes the row of a record that names no aggregate, unless
+	// it stands already. Of class event.Permanent is a row that is not taken as
+	// it is.
+	PutUnroutable(ctx context.Context, u failure.Unroutable) error
 }
 
 // followers is how many markers one lane raises at a time.

@@ -40,6 +40,9 @@ type Stats struct {
 	Entries     int    // records not settled in its window, of the sink that has most
 	Fills       int    // events read from the event store and not applied, likewise
 	Pending     int    // records read and not settled, of the sink that has most
+	// PausedReason is why the worker reads nothing more, PausedForLayout; empty
+	// while it does.
+	PausedReason string
 	// Oldest is when the oldest of them was created; zero when there is none.
 	Oldest time.Time
 }
@@ -51,6 +54,9 @@ func (w *Worker) Stats() Stats {
 		Records: c.records.Load(), Pages: c.pages.Load(), Filtered: c.filtered.Load(), Violations: c.violations.Load(),
 		Unroutable: c.unroutable.Load(), Trimmed: c.trimmed.Load(), ShardsGone: c.shardsGone.Load(),
 		Runs: c.runs.Load(), Retries: c.retries.Load(), Fenced: c.fenced.Load(), Blocked: c.blocked.Load(), Healed: c.healed.Load(), Careful: c.careful.Load(),
+	}
+	if w.strays.isPaused() {
+		s.PausedReason = PausedForLayout
 	}
 	for _, l := range w.lanes {
 		l.mu.Lock()

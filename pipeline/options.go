@@ -93,6 +93,13 @@ type Options struct {
 	// were missing and are there now. Default 5 minutes.
 	Sweep time.Duration
 
+	// UnroutableLimit records that name no aggregate or version within
+	// UnroutableWindow pause the worker: it is the layout that is wrong then.
+	// Fewer are put on record one by one, in the table of markers; without one
+	// each holds its shard's checkpoint. Defaults 20 and 60 s.
+	UnroutableLimit  int
+	UnroutableWindow time.Duration
+
 	// Start is where a group begins that has never read this stream: at the
 	// trim horizon or at latest. Default trim horizon.
 	Start source.StartKind
@@ -169,10 +176,15 @@ func (o Options) withDefaults() (Options, error) {
 	o.MaxAge = orDefault(o.MaxAge, 15*time.Minute)
 	require(o.Attempts > 0 && o.RetryFor > 0 && o.MaxAge >= o.RetryFor,
 		fmt.Sprintf("a budget of %d attempts, %v and at most %v is none", o.Attempts, o.RetryFor, o.MaxAge))
+	o.UnroutableLimit = orDefault(o.UnroutableLimit, 20)
+	o.UnroutableWindow = orDefault(o.UnroutableWindow, time.Minute)
+	require(o.UnroutableLimit > 0 && o.UnroutableWindow > 0,
+		fmt.Sprintf("a pause at %d unroutable records in %v is none", o.UnroutableLimit, o.UnroutableWindow))
 	names := map[string]bool{}
 	sinkList := make([]Sink, len(o.Sinks))
 	for i, s := range o.Sinks {
 		require(s.Name != "" && s.Sink != nil && s.Version >= 1, fmt.Sprintf("sink %d needs a name, a version of at least 1 and a target", i+1))
+		require(s.Name != failure.EverySink, fmt.Sprintf("%q stands for every sink; no sink can be called so", s.Name))
 		require(!names[s.Name], fmt.Sprintf("two sinks are named %q", s.Name))
 		names[s.Name] = true
 		s.Parallel = orDefault(s.Parallel, 64)

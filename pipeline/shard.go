@@ -43,6 +43,7 @@ type shard struct {
 	gone     bool // nothing of it runs any more
 	handed   bool // the last write, which hands the lease back or ends it, has landed
 	care     care
+	strays   int // unroutable records that are not settled
 }
 
 // phase says what the lease writer is to do next.
@@ -86,7 +87,7 @@ func (s *shard) isGone() bool {
 
 // drained is asked under the shard's lock.
 func (s *shard) drained() bool {
-	return s.phase == lost || s.gone || s.reader && s.frontier.Settled()
+	return s.phase == lost || s.gone || s.reader && (s.frontier.Settled() || s.still())
 }
 
 // release has the lease writer write the last checkpoint and no owner.
@@ -220,7 +221,7 @@ func (s *shard) fetch(ctx context.Context, cursor *source.Cursor, p *pace) error
 
 // mayCall is asked under the shard's lock.
 func (s *shard) mayCall() bool {
-	return s.phase == holding && s.trust.MayCall(s.w.instant(), s.w.opts.Call)
+	return s.phase == holding && s.trust.MayCall(s.w.instant(), s.w.opts.Call) && !s.w.strays.isPaused()
 }
 
 // deliver routes a page's records and hands its events to every lane.
@@ -230,6 +231,7 @@ func (s *shard) deliver(page source.Page) {
 	w.counters.records.Add(uint64(len(page.Records)))
 	marks := make([]Mark, len(page.Records))
 	events := make([]reorder.Offered, 0, len(page.Records))
+	var strays []unplaced
 	for i := range page.Records {
 		r := &page.Records[i]
 		marks[i] = Mark{Sequence: r.Sequence, Created: r.Created}
@@ -243,18 +245,19 @@ func (s *shard) deliver(page source.Page) {
 		case event.Violation:
 			w.violation(s, r, e)
 		case event.Unroutable:
-			// It settles nowhere: a record that nobody can place must not be
-			// passed by a checkpoint.
-			marks[i].Waits = true
-			w.counters.unroutable.Add(1)
-			w.opts.Log.Error().Stringer("shard", s.key).Str("sequence", string(r.Sequence)).Str("eventId", r.ID).Err(err).
-				Msg("a record names no aggregate or version; it holds the shard's checkpoint until the layout fits")
+			if marks[i].Waits = w.stray(r); marks[i].Waits {
+				strays = append(strays, unplaced{record: r, reason: err, index: uint64(i)})
+			}
 		}
 	}
 	s.mu.Lock()
 	first := s.frontier.Page(marks)
 	s.care.fetched = true
+	s.strays += len(strays)
 	s.mu.Unlock()
+	if len(strays) > 0 {
+		w.strays.take(s, strays, first)
+	}
 	for i := range events {
 		events[i].Ordinal += first
 	}

@@ -21,6 +21,7 @@ type Worker struct {
 	sinkIDs  []string      // name@version, sorted
 	kicked   chan struct{} // the keeper has something to look at
 	gate     *gate
+	strays   *strays
 
 	mu       sync.Mutex
 	shards   []*shard // in the order in which they were taken
@@ -40,6 +41,7 @@ func NewWorker(o Options) (*Worker, error) {
 		opts: o, started: time.Now(), kicked: make(chan struct{}, 1), gate: newGate(),
 		halt: func(error) {}, violated: map[string]bool{},
 	}
+	w.strays = newStrays(w)
 	for i, s := range o.Sinks {
 		w.sinkIDs = append(w.sinkIDs, s.id())
 		w.lanes = append(w.lanes, newLane(w, i))
@@ -79,6 +81,7 @@ func (w *Worker) Run(ctx, abort context.Context) error {
 			lanes.Go(func() { l.sweep(fetch) })
 		}
 	}
+	lanes.Go(func() { w.strays.run(calls) })
 	newKeeper(w).run(fetch, func(seen checkpoint.Lease) error {
 		s, err := w.grant(writes, seen)
 		if err != nil {
