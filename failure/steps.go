@@ -28,6 +28,7 @@ func Block(v uint64, generation string, cause Cause) Transition {
 		Condition: either(absent(StateAttribute), is(StateAttribute, string(Live))),
 		Update:    append(blockedAt(v, generation, cause), set(SeenVersionAttribute, number(v)), remove(JobAttribute)),
 		Outbox:    &Outbox{BlockID: generation, Version: v},
+		Crash:     cause.Class == event.Crash.String(),
 		facts:     facts{version: v, generation: generation, blockID: generation},
 	}
 }

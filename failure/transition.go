@@ -36,6 +36,9 @@ type Transition struct {
 	// Outbox is written in the same transaction: a block and the promise of its
 	// letter stand together or not at all. Nil: the marker alone is written.
 	Outbox *Outbox
+	// Crash has a block be listed with those at which workers died, in the same
+	// transaction: who begins must know them before it tries.
+	Crash bool
 
 	facts
 }

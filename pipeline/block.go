@@ -15,8 +15,8 @@ type Markers interface {
 	// Apply makes one conditional write and says what came of it, with the row
 	// as it stands then.
 	Apply(ctx context.Context, key failure.Key, t failure.Transition) (failure.Verdict, failure.Marker, error)
-	// Crashed lists a sink's markers of class crash that are not live. The sink
-	// is the key's; its aggregate does not matter.
+	// Crashed lists a sink's markers of class crash that are not live: they are
+	// few. The sink is the key's; its aggregate does not matter.
 	Crashed(ctx context.Context, of failure.Key) ([]failure.Marker, error)
 	// Standing lists a sink's markers that are not live, and names the rows among
 	// them that this build cannot read.

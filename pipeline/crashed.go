@@ -2,13 +2,9 @@ package pipeline
 
 import (
 	"context"
-	"time"
 
 	"millrace/checkpoint"
 )
-
-// listCall bounds the listing of one sink's markers, which may be many.
-const listCall = time.Minute
 
 // learnCrashed has the lanes know the aggregates that are blocked because
 // workers died at them. Of every other block a worker may learn by failing at
@@ -27,7 +23,7 @@ func (k *keeper) learnCrashed(ctx context.Context, rows []checkpoint.Lease) erro
 		return nil
 	}
 	for _, l := range k.w.lanes {
-		call, cancel := context.WithTimeout(ctx, listCall)
+		call, cancel := context.WithTimeout(ctx, 4*k.w.opts.Call)
 		markers, err := k.w.opts.Markers.Crashed(call, l.markerOf(""))
 		cancel()
 		if err != nil {

@@ -20,6 +20,9 @@ const sweepJob = "sweep/"
 // soon, and a worker that is restarted time and again does not begin with it.
 const firstSweep = 15 * time.Second
 
+// listCall bounds the listing of a sink's markers, which may be many.
+const listCall = time.Minute
+
 // mostPause is the longest time between two looks for a missing version.
 const mostPause = time.Hour
 

@@ -65,26 +65,6 @@ func (s *Store) Standing(ctx context.Context, of failure.Key) (markers []failure
 	return markers, unread, err
 }
 
-// Crashed lists the markers of a sink that are not live and of class crash,
-// consistently. The sink is the key's, whose aggregate does not matter. Rows
-// that this build cannot read are left out.
-func (s *Store) Crashed(ctx context.Context, of failure.Key) (markers []failure.Marker, err error) {
-	for part := range controlkey.MarkerParts {
-		partition := controlkey.Markers(of.Group, of.Table, of.Sink, of.SinkVersion, part)
-		err := s.rows(ctx, partition, func(aggregate string, row event.Item) {
-			of.Aggregate = aggregate
-			marker, err := failure.ParseMarker(of, row)
-			if err == nil && marker.NotLive() && marker.Cause.Class == event.Crash.String() {
-				markers = append(markers, marker)
-			}
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return markers, nil
-}
-
 // Promises lists the letters that are still to be sent.
 func (s *Store) Promises(ctx context.Context, scope Scope) (promises []failure.Promise, err error) {
 	for part := range controlkey.OutboxParts {

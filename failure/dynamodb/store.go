@@ -96,17 +96,20 @@ func (s *Store) write(ctx context.Context, key failure.Key, t failure.Transition
 func (s *Store) writeBoth(ctx context.Context, key failure.Key, t failure.Transition, r rendered) (event.Item, bool, error) {
 	const op = "writing a marker and its outbox row"
 	promise := outboxRow(key, *t.Outbox)
+	writes := []types.TransactWriteItem{
+		{Update: &types.Update{
+			TableName: aws.String(s.table), Key: markerKey(key),
+			ConditionExpression: aws.String(r.condition), UpdateExpression: aws.String(r.update),
+			ExpressionAttributeNames: r.names, ExpressionAttributeValues: r.values,
+			ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
+		}},
+		{Put: &types.Put{TableName: aws.String(s.table), Item: promise}},
+	}
+	if t.Crash {
+		writes = append(writes, s.crashRow(key, t.Outbox.BlockID))
+	}
 	_, err := s.client.TransactWriteItems(ctx, &sdk.TransactWriteItemsInput{
-		ClientRequestToken: aws.String(token(key, t.Outbox.BlockID)),
-		TransactItems: []types.TransactWriteItem{
-			{Update: &types.Update{
-				TableName: aws.String(s.table), Key: markerKey(key),
-				ConditionExpression: aws.String(r.condition), UpdateExpression: aws.String(r.update),
-				ExpressionAttributeNames: r.names, ExpressionAttributeValues: r.values,
-				ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
-			}},
-			{Put: &types.Put{TableName: aws.String(s.table), Item: promise}},
-		},
+		ClientRequestToken: aws.String(token(key, t.Outbox.BlockID)), TransactItems: writes,
 	})
 	var cancelled *types.TransactionCanceledException
 	switch {

@@ -163,36 +163,49 @@ func TestH20_OutboxOfANewerBlockStays(t *testing.T) {
 // TestH18_CrashedAreListed: those at which workers died, of one sink, until
 // they are live; a job that claimed one holds it back no less.
 func TestH18_CrashedAreListed(t *testing.T) {
-	_, store := open(t)
+	engine, store := open(t)
 	crash, other := failure.Cause{Class: event.Crash.String()}, failure.Cause{Class: event.Permanent.String()}
 	elsewhere := keyOf("elsewhere")
 	elsewhere.SinkVersion++
-	for _, step := range []struct {
-		key failure.Key
-		failure.Transition
-	}{
-		{keyOf("blocked"), failure.Block(3, "a1", crash)},
-		{keyOf("blocked"), failure.Follow(5)},
-		{keyOf("claimed"), failure.Block(1, "b1", crash)},
-		{keyOf("claimed"), failure.Claim("b1", "b2", "job")},
-		{keyOf("live"), failure.Block(1, "c1", crash)},
-		{keyOf("live"), failure.Heal(1, "c2")},
-		{keyOf("failed"), failure.Block(1, "d1", other)},
-		{elsewhere, failure.Block(1, "e1", crash)},
-	} {
-		if v, _, err := store.Apply(t.Context(), step.key, step.Transition); err != nil || v != failure.Applied {
-			t.Fatalf("%s of %v gave %v, %v", step.Name, step.key, v, err)
+	apply := func(key failure.Key, step failure.Transition) {
+		t.Helper()
+		if v, _, err := store.Apply(t.Context(), key, step); err != nil || v != failure.Applied {
+			t.Fatalf("%s of %v gave %v, %v", step.Name, key, v, err)
 		}
 	}
-	markers, err := store.Crashed(t.Context(), keyOf(""))
-	if err != nil {
-		t.Fatal(err)
+	listed := func(want map[failure.Key]uint64) {
+		t.Helper()
+		markers, err := store.Crashed(t.Context(), keyOf(""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[failure.Key]uint64{}
+		for _, m := range markers {
+			got[m.Key] = m.SeenVersion
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("listed %v, want %v", got, want)
+		}
 	}
-	got := map[failure.Key]uint64{}
-	for _, m := range markers {
-		got[m.Key] = m.SeenVersion
+	listed(map[failure.Key]uint64{})
+	apply(keyOf("blocked"), failure.Block(3, "a1", crash))
+	apply(keyOf("blocked"), failure.Follow(5))
+	apply(keyOf("claimed"), failure.Block(1, "b1", crash))
+	apply(keyOf("claimed"), failure.Claim("b1", "b2", "job"))
+	apply(keyOf("live"), failure.Block(1, "c1", crash))
+	apply(keyOf("live"), failure.Heal(1, "c2"))
+	apply(keyOf("failed"), failure.Block(1, "d1", other))
+	apply(keyOf("failed later"), failure.Block(1, "f1", crash))
+	apply(keyOf("failed later"), failure.Claim("f1", "f2", "job"))
+	apply(keyOf("failed later"), failure.BackToBlocked("f2", 2, 1, "f3", other)) // no killer any more
+	apply(elsewhere, failure.Block(1, "e1", crash))
+	want := map[failure.Key]uint64{keyOf("blocked"): 5, keyOf("claimed"): 1}
+	rows := len(engine.Items("millrace"))
+	listed(want)
+	if n := len(engine.Items("millrace")); n != rows-2 {
+		t.Errorf("%d of 2 rows that are over were deleted", rows-n)
 	}
-	if want := map[failure.Key]uint64{keyOf("blocked"): 5, keyOf("claimed"): 1}; !maps.Equal(got, want) {
-		t.Errorf("listed %v, want %v", got, want)
-	}
+	apply(keyOf("live"), failure.Block(4, "c3", crash)) // again
+	want[keyOf("live")] = 4
+	listed(want)
 }

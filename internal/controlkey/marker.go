@@ -34,6 +34,17 @@ func Outbox(group, table, sink string, version int, aggregate string) Key {
 	return Key{PK: Outboxes(group, table, sink, version, bucket(aggregate, OutboxParts)), SK: join(aggregate)}
 }
 
+// Crashes is the partition of those of a sink's markers at which workers died.
+// They are few.
+func Crashes(group, table, sink string, version int) string {
+	return join("C", group, table, fmt.Sprintf("%s@%d", sink, version))
+}
+
+// Crash is the row of one of them, beside the marker.
+func Crash(group, table, sink string, version int, aggregate string) Key {
+	return Key{PK: Crashes(group, table, sink, version), SK: join(aggregate)}
+}
+
 func spread(kind, group, table, sink string, version, part int) string {
 	return join(kind, group, table, fmt.Sprintf("%s@%d", sink, version), fmt.Sprintf("%02x", part))
 }
