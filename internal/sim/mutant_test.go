@@ -193,7 +193,7 @@ func TestMutants(t *testing.T) {
 		{"a sink that settles without effect", "ahead", 1, Tamper{Sink: func(s sinks.Sink) sinks.Sink { return liar{s, new(atomic.Int64)} }}},
 		{"a target without guard", "once", 1, Tamper{Unguarded: true}},
 		{"a lease taken alive", "fence", 1, Tamper{Control: func(c pipeline.Control) pipeline.Control { return hasty{c} }}},
-		{"a child read before its parent", "lineage", 5, Tamper{Control: func(c pipeline.Control) pipeline.Control { return orphaned{c} }}},
+		{"a child read before its parent", "lineage", 24, Tamper{Control: func(c pipeline.Control) pipeline.Control { return orphaned{c} }}},
 		{"a checkpoint ahead of the effects", "ahead", 1, Tamper{Control: func(c pipeline.Control) pipeline.Control { return early{c} }}},
 		{"a record left out of a page", "ahead", 1, Tamper{Stream: func(s pipeline.Stream) pipeline.Stream { return forgetful{s} }}},
 		{"a block over a block", "marker", 1, slackened(failure.BlockName, always)},
@@ -202,7 +202,7 @@ func TestMutants(t *testing.T) {
 		{"a block settled before its marker", "ahead", 1, rashly(failure.BlockName)},
 		{"followers settled before they are on record", "ahead", 1, rashly(failure.FollowName)},
 		{"a release that is none", "held", 1, rashly(failure.ReleaseName)},
-		{"letters deleted while their blocks stand", "letter", 5, Tamper{Judge: func(notify.Markers) notify.Markers { return blind{} }}},
+		{"letters deleted while their blocks stand", "letter", 24, Tamper{Judge: func(notify.Markers) notify.Markers { return blind{} }}},
 		{"a letter taken for sent", "letter", 1, Tamper{Queue: func(notify.Queue) notify.Queue { return deaf{} }}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
