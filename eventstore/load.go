@@ -39,7 +39,7 @@ func loadAfter[S any](ctx context.Context, s *Store, aggregate string, fold Fold
 		return nil
 	}
 	from, proved := max(version, 1), version == 0
-	err := s.Range(ctx, aggregate, from, Newest, func(page []event.Event) error {
+	err := s.each(ctx, aggregate, from, Newest, true, func(page []event.Event) error {
 		if !proved {
 			if page[0].Version != version {
 				return errAhead

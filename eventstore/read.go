@@ -22,13 +22,21 @@ const MaxPage = 1000
 // consistent. Newest reads to the end.
 //
 // It hands on what stands and says nothing of what is missing: the caller
-// demands its versions. Each page is a read of its own, and one page may show
+// demands its versions. An item whose key lies among them and names none, such
+// as one with too many digits, is passed over as well: it must not keep anybody
+// from the aggregate's events. Each page is a read of its own, and one page may show
 // part of an append that is just taking effect, so a version that seems to be
 // missing is asked for again with Confirm before it counts as missing.
 //
 // An error of page ends the range and is returned as it is. Every other error
 // is an *event.Error. A page is not kept or reused after it was handed on.
 func (s *Store) Range(ctx context.Context, aggregate string, from, to uint64, page func([]event.Event) error) error {
+	return s.each(ctx, aggregate, from, to, false, page)
+}
+
+// each is Range; strict ends it at an item that names no version. A writer must
+// not take a table for empty because its layout does not fit.
+func (s *Store) each(ctx context.Context, aggregate string, from, to uint64, strict bool, page func([]event.Event) error) error {
 	from, to = max(from, 1), min(to, s.layout.MaxVersion())
 	if from > to {
 		return nil
@@ -41,7 +49,7 @@ func (s *Store) Range(ctx context.Context, aggregate string, from, to uint64, pa
 	query := s.query(partition, from, to)
 	query.Limit = aws.Int32(MaxPage)
 	for {
-		events, next, err := s.page(ctx, op, query)
+		events, next, err := s.page(ctx, op, query, strict)
 		if err != nil {
 			return err
 		}
@@ -69,7 +77,7 @@ func (s *Store) Head(ctx context.Context, aggregate string) (uint64, error) {
 	query.ScanIndexForward = aws.Bool(false)
 	query.Limit = aws.Int32(1)
 	for {
-		events, next, err := s.page(ctx, op, query)
+		events, next, err := s.page(ctx, op, query, false)
 		if err != nil {
 			return 0, err
 		}
@@ -101,7 +109,7 @@ func (s *Store) query(partition event.Value, from, to uint64) *dynamodb.QueryInp
 
 // page makes one query, repeated within the budget, and returns its events
 // and where the next page starts; nil after the last.
-func (s *Store) page(ctx context.Context, op string, query *dynamodb.QueryInput) ([]event.Event, map[string]types.AttributeValue, error) {
+func (s *Store) page(ctx context.Context, op string, query *dynamodb.QueryInput, strict bool) ([]event.Event, map[string]types.AttributeValue, error) {
 	var out *dynamodb.QueryOutput
 	err := s.retry(ctx, op, func(ctx context.Context) (err error) {
 		out, err = s.client.Query(ctx, query)
@@ -120,10 +128,10 @@ func (s *Store) page(ctx context.Context, op string, query *dynamodb.QueryInput)
 			return nil, nil, invalid(op, err)
 		}
 		e, isEvent, err := s.layout.FromItem(item)
-		if err != nil {
+		switch {
+		case err != nil && strict:
 			return nil, nil, invalid(op, err)
-		}
-		if isEvent {
+		case err == nil && isEvent:
 			events = append(events, e)
 		}
 	}

@@ -29,10 +29,9 @@ func (r *verification) events(ctx context.Context, segment int) error {
 		for _, item := range items {
 			e, isEvent, err := r.Layout.FromItem(item)
 			if err != nil {
-				return fmt.Errorf("an item of the event table is no event of this layout (%s %s, %s %s): %w",
-					r.Layout.Aggregate, show(item[r.Layout.Aggregate]), r.Layout.Version, show(item[r.Layout.Version]), err)
+				r.unroutable(item, err)
 			}
-			if !isEvent {
+			if err != nil || !isEvent {
 				continue
 			}
 			if h == nil || h.aggregate != e.Aggregate {
@@ -51,6 +50,16 @@ func (r *verification) events(ctx context.Context, segment int) error {
 		return err
 	}
 	return r.end(ctx, h)
+}
+
+// unroutable counts an item that has no place among the events.
+func (r *verification) unroutable(item event.Item, reason error) {
+	aggregate, err := event.AggregateID(item[r.Layout.Aggregate])
+	if err != nil {
+		aggregate = "" // it may be the very thing that is wrong
+	}
+	r.find(&r.report.Unroutable, Finding{Kind: "unroutable", Aggregate: aggregate, Text: fmt.Sprintf("%s %s, %s %s: %v",
+		r.Layout.Aggregate, show(item[r.Layout.Aggregate]), r.Layout.Version, show(item[r.Layout.Version]), reason)})
 }
 
 func (r *verification) begin(ctx context.Context, aggregate string) (*history, error) {

@@ -76,7 +76,7 @@ func (v Verify) Run(ctx context.Context) (Report, error) {
 		return Report{}, fmt.Errorf("reading the read model: %w", err)
 	}
 	slices.SortFunc(r.report.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Aggregate, b.Aggregate))
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Aggregate, b.Aggregate), cmp.Compare(a.Text, b.Text))
 	})
 	return r.report, nil
 }

@@ -253,13 +253,26 @@ func like(item event.Item, pk event.String) event.Item {
 	return other
 }
 
-// TestNoEvent: an item that should be an event and is none ends the comparison
-// and is named.
-func TestNoEvent(t *testing.T) {
+// TestH22_UnroutableItems: an item that should be an event and is none is found,
+// counted and named, and the rest is compared all the same. What the layout
+// filters is not seen.
+func TestH22_UnroutableItems(t *testing.T) {
 	b := newBench(t)
-	b.put(eventsTable, event.Item{"pk": event.String("a"), "sk": event.String("000000000000")})
-	_, err := b.verify().Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), `pk {"S":"a"}, sk {"S":"000000000000"}`) {
-		t.Errorf("got %v", err)
+	b.order("a", 3)
+	for _, sk := range []string{"000000000000", "0000000000025", "profile"} {
+		b.put(eventsTable, event.Item{"pk": event.String("a"), "sk": event.String(sk)})
+	}
+	r := b.report()
+	if r.Unroutable != 3 || r.Found() != 3 || r.Healthy() || r.Aggregates != 1 || r.Events != 3 {
+		t.Fatalf("%+v", r)
+	}
+	if f := r.Findings[0]; f.Kind != "unroutable" || f.Aggregate != "a" || !strings.HasPrefix(f.Text, `pk {"S":"a"}, sk {"S":"000000000000"}: version 0`) {
+		t.Errorf("finding %+v", f)
+	}
+	v := b.verify()
+	bank := event.Bank()
+	v.Layout = bank // none of them has its prefix
+	if r, err := v.Run(t.Context()); err != nil || r.Unroutable != 0 {
+		t.Errorf("%+v, %v", r, err)
 	}
 }

@@ -46,7 +46,7 @@ func TestVerify(t *testing.T) {
 	if got["schema"] != "millrace.verify/v1" || got["verified"] != false || got["behind"] != 1.0 || got["aggregates"] != 1.0 {
 		t.Errorf("it prints %s", out)
 	}
-	for _, name := range []string{"ahead", "blocked", "skipped", "mismatches", "missing"} {
+	for _, name := range []string{"ahead", "blocked", "skipped", "mismatches", "missing", "unroutable"} {
 		if got[name] != 0.0 {
 			t.Errorf("%s is %v in %s", name, got[name], out)
 		}

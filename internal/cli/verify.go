@@ -22,7 +22,7 @@ type Verify struct {
 func (Verify) Help() string {
 	return `It reads both tables once, consistently, and changes nothing. It may run at any time, beside workers and writers.
 
-Exit code 5 means that something differs. Behind: no worker runs, or it has not come so far. Blocked: a version cannot be applied; dlq-redriver shows why and brings it back. Ahead or missing: events were removed from the event table. Mismatch: the item was changed by somebody else, or the fold has changed since it was written.`
+Exit code 5 means that something differs. Behind: no worker runs, or it has not come so far. Blocked: a version cannot be applied; dlq-redriver shows why and brings it back. Ahead or missing: events were removed from the event table. Unroutable: an item is no event of the layout and not filtered by it; correct the layout, or remove the item. Mismatch: the item was changed by somebody else, or the fold has changed since it was written.`
 }
 
 // Validate is asked by the parser: with two sets of flags that have one, the
@@ -83,14 +83,15 @@ func printReport(out io.Writer, r status.Report, view, events string) error {
 		{"ahead", Grouped(r.Ahead), "position above it"},
 		{"mismatches", Grouped(r.Mismatches), "the item is not the fold of its events"},
 		{"missing", Grouped(r.Missing), "a version is missing in the event table"},
+		{"unroutable", Grouped(r.Unroutable), "an item of the event table names no aggregate or version"},
 	} {
 		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-10s  %12s   %s", line.name, line.value, line.about), " ") + "\n")
 	}
 	if len(r.Findings) > 0 {
-		fmt.Fprintf(&b, "\n  %-9s %-32s %12s %12s  %s\n", "KIND", "AGGREGATE", "POSITION", "HEAD", "WHAT")
+		fmt.Fprintf(&b, "\n  %-10s %-32s %12s %12s  %s\n", "KIND", "AGGREGATE", "POSITION", "HEAD", "WHAT")
 	}
 	for _, f := range r.Findings {
-		fmt.Fprintf(&b, "  %-9s %-32s %12d %12d  %s\n", f.Kind, f.Aggregate, f.Position, f.Head, f.Text)
+		fmt.Fprintf(&b, "  %-10s %-32s %12d %12d  %s\n", f.Kind, f.Aggregate, f.Position, f.Head, f.Text)
 	}
 	if more := r.Found() - len(r.Findings); more > 0 {
 		fmt.Fprintf(&b, "  ... and %s more\n", Grouped(more))
