@@ -3,6 +3,7 @@ package pipeline
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -377,6 +378,9 @@ func TestPair(t *testing.T) {
 				}
 				p.answerGap(t, pick(len(p.gaps), "gap"), uint64(rapid.IntRange(0, 4).Draw(t, "events")))
 			},
+			"pause":  func(*rapid.T) { p.window.Suspend() },
+			"resume": func(t *rapid.T) { p.window.Resume(p.now, rapid.IntRange(1, 3).Draw(t, "limit")) },
+			"wake":   func(t *rapid.T) { p.window.Wake(p.now, fmt.Sprintf("a%d", pick(len(p.head), "aggregate"))) },
 			"lose a lease": func(t *rapid.T) {
 				s := p.shards[pick(len(p.shards), "shard")]
 				at := p.checkpoint(t, s)
@@ -412,6 +416,7 @@ func (p *pair) finish(t *rapid.T) {
 	for a := range p.head {
 		p.redrive(a)
 	}
+	p.window.Resume(p.now, math.MaxInt)
 	for range 2000 {
 		for p.follows = append(p.follows, p.window.Follows(100)...); len(p.follows) > 0; {
 			p.follow(t, 0)

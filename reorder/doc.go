@@ -18,9 +18,10 @@
 //	                                                      Due
 //
 // and idle when it has no events at hand: then only its position is kept.
-// From anywhere but in hand, Block makes it blocked: its records are settled
-// by reference to a marker (Follows, Followed) until the marker is live, and
-// it then starts over as unseen.
+// While the sink is paused, Suspend takes what is ready out of the way until
+// Resume. From anywhere but in hand, Block makes an aggregate blocked: its
+// records are settled by reference to a marker (Follows, Followed) until the
+// marker is live, and it then starts over as unseen.
 //
 // A window must never skip a version, never report a record settled whose
 // version neither the target is known to hold nor a marker's record to cover,

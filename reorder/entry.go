@@ -11,12 +11,13 @@ import (
 type state uint8
 
 const (
-	unseen  state = iota + 1 // its position is being read
-	open                     // its position is known; nothing is ready
-	queued                   // it has ready events and waits for Next
-	inHand                   // a run of it is being applied
-	held                     // its last run failed; nothing moves until its timer
-	blocked                  // a marker holds it back; its records are settled by reference
+	unseen    state = iota + 1 // its position is being read
+	open                       // its position is known; nothing is ready
+	queued                     // it has ready events and waits for Next
+	inHand                     // a run of it is being applied
+	held                       // its last run failed; nothing moves until its timer
+	suspended                  // its events could be applied, were the sink not paused
+	blocked                    // a marker holds it back; its records are settled by reference
 )
 
 // entry is one aggregate. It is small, because most entries are idle and

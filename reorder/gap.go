@@ -18,15 +18,7 @@ type Gap struct {
 // next is when to call again, zero when nothing is timed.
 func (w *Window) Due(now time.Time) (gaps []Gap, next time.Time) {
 	for len(w.timers) > 0 && !w.timers[0].due.After(now) {
-		e := heap.Pop(&w.timers).(*entry)
-		if e.state == held {
-			if !e.known {
-				w.ask(e)
-				continue
-			}
-			e.state = open
-		}
-		w.arrange(now, e)
+		w.endHold(now, heap.Pop(&w.timers).(*entry))
 	}
 	for w.usage.Fills+w.asked < w.opts.FillEvents {
 		e := w.gaps.pop()
@@ -47,6 +39,18 @@ func (w *Window) Due(now time.Time) (gaps []Gap, next time.Time) {
 		next = w.timers[0].due
 	}
 	return gaps, next
+}
+
+// endHold lets an aggregate go on, which was held or waits for its gap's time.
+func (w *Window) endHold(now time.Time, e *entry) {
+	if e.state == held {
+		if !e.known {
+			w.ask(e)
+			return
+		}
+		e.state = open
+	}
+	w.arrange(now, e)
 }
 
 // missing is the next stretch of versions without a payload, at most limit.

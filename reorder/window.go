@@ -69,8 +69,11 @@ type Window struct {
 	unseen  queue
 	gaps    queue
 	follows queue
-	timers  timers
-	spare   sync.Pool // of *work
+	// suspended are in the order in which they were, some among them that are not
+	// any more.
+	suspended queue
+	timers    timers
+	spare     sync.Pool // of *work
 
 	pages   []*page // that may hold payloads, oldest first
 	gone    int     // of them, that hold none any more
