@@ -45,6 +45,9 @@ type Stats struct {
 	PausedReason string
 	// Oldest is when the oldest of them was created; zero when there is none.
 	Oldest time.Time
+	// PausedSinks are those that fail for everybody, and are asked from time to
+	// time whether they are back.
+	PausedSinks []string
 }
 
 // Stats sums up. It is safe to call while the worker runs.
@@ -70,6 +73,7 @@ func (w *Worker) Stats() Stats {
 		s.Resets += window.Resets
 		s.Followed += window.Followed
 	}
+	s.PausedSinks = w.pausedSinks()
 	pending := make([]int, len(w.lanes))
 	for _, shard := range w.held() {
 		shard.mu.Lock()

@@ -23,6 +23,7 @@ type lane struct {
 	window  *reorder.Window
 	shards  map[reorder.Shard]*shard // whose records may be settled
 	trouble troubles
+	breaker breaker
 	effects uint64 // runs that took effect, or a part of them
 	// reserved is the room taken for pages that are being fetched.
 	reserved reorder.Usage
@@ -30,6 +31,7 @@ type lane struct {
 
 	ready, unseen, due, room *sync.Cond
 	raise                    *sync.Cond // markers are to be raised
+	repair                   *sync.Cond // the sink is paused
 	idle                     int        // appliers that wait for a run
 	gaps                     []reorder.Gap
 	alarm                    *time.Timer
@@ -55,8 +57,9 @@ func newLane(w *Worker, index int) *lane {
 		shards:  map[reorder.Shard]*shard{},
 		trouble: troubles{},
 		holes:   map[string]uint64{}, arrived: map[string]bool{}, arrivals: make(chan struct{}, 1),
+		breaker: newBreaker(),
 	}
-	for _, c := range []**sync.Cond{&l.ready, &l.unseen, &l.due, &l.room, &l.raise} {
+	for _, c := range []**sync.Cond{&l.ready, &l.unseen, &l.due, &l.room, &l.raise, &l.repair} {
 		*c = sync.NewCond(&l.mu)
 	}
 	l.alarm = time.AfterFunc(time.Hour, func() {
@@ -84,6 +87,7 @@ func (l *lane) start(ctx context.Context, group *sync.WaitGroup) {
 	for range followers {
 		group.Go(func() { l.follow(ctx) })
 	}
+	group.Go(func() { l.tryPaused(ctx) })
 }
 
 // stop lets every goroutine return after the call it is in.
@@ -92,7 +96,7 @@ func (l *lane) stop() {
 	defer l.mu.Unlock()
 	l.stopped = true
 	l.alarm.Stop()
-	for _, c := range []*sync.Cond{l.ready, l.unseen, l.due, l.room, l.raise} {
+	for _, c := range []*sync.Cond{l.ready, l.unseen, l.due, l.room, l.raise, l.repair} {
 		c.Broadcast()
 	}
 }
@@ -200,6 +204,11 @@ func (l *lane) settle(refs []reorder.Ref) {
 // wakeup is called after every change to the window: it wakes as many
 // goroutines as there is work for.
 func (l *lane) wakeup() {
+	if l.breaker.shut() {
+		// What is ready would keep its payloads, and with them the room that every
+		// sink's reading needs.
+		l.window.Suspend()
+	}
 	work := l.window.Work()
 	for range min(work.Ready, l.idle) {
 		l.ready.Signal()
@@ -225,39 +234,43 @@ func (l *lane) wakeup() {
 // apply takes one run after the other to the sink.
 func (l *lane) apply(ctx context.Context) {
 	for {
-		run, ok := l.next()
+		run, c, ok := l.next()
 		if !ok {
 			return
 		}
-		if t, block, spent := l.spent(run); spent {
+		if t, block, spent := l.spent(run, c); spent {
 			if block {
 				l.block(ctx, t)
 			}
 			continue
 		}
-		if t, block := l.done(ctx, run, l.attempt(ctx, run)); block {
+		if t, block := l.done(ctx, run, c, l.attempt(ctx, run)); block {
 			l.block(ctx, t)
 		}
 	}
 }
 
-func (l *lane) next() (event.Run, bool) {
+func (l *lane) next() (event.Run, call, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for !l.stopped {
 		if run, ok := l.window.Next(l.sink.RunEvents); ok {
-			return run, true
+			c := l.breaker.admit()
+			if c.trial {
+				l.wakeup() // the others go on waiting
+			}
+			return run, c, true
 		}
 		l.idle++
 		l.ready.Wait()
 		l.idle--
 	}
-	return event.Run{}, false
+	return event.Run{}, call{}, false
 }
 
 // done gives a run back. The trouble is to be blocked when it says so; until
 // then its aggregate is held.
-func (l *lane) done(ctx context.Context, run event.Run, o event.Outcome) (_ Trouble, block bool) {
+func (l *lane) done(ctx context.Context, run event.Run, c call, o event.Outcome) (_ Trouble, block bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
@@ -278,6 +291,7 @@ func (l *lane) done(ctx context.Context, run event.Run, o event.Outcome) (_ Trou
 		l.trouble.end(run.Aggregate)
 	}
 	l.settle(l.window.Done(now, run.Aggregate, o, retry))
+	l.judged(now, c, verdict(ctx, o))
 	held := l.window.Holds(run.Aggregate)
 	if !held {
 		l.trouble.end(run.Aggregate) // its shard was lost meanwhile

@@ -212,7 +212,7 @@ func (s *sweeper) forgetOthers(markers []failure.Marker) {
 // a sink is never given two runs of one aggregate at a time.
 func (s *sweeper) redrive(ctx context.Context, m failure.Marker) error {
 	if !s.seize(m.Key.Aggregate) {
-		return nil // a run of it is under way: next time
+		return nil // a run of it is under way, or the sink is paused: next time
 	}
 	defer s.giveBack(m.Key.Aggregate)
 	job := redrive.Redriver{
@@ -240,7 +240,7 @@ func (s *sweeper) redrive(ctx context.Context, m failure.Marker) error {
 func (s *sweeper) seize(aggregate string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.window.Seize(aggregate, s.w.opts.Layout)
+	return s.breaker.since.IsZero() && s.window.Seize(aggregate, s.w.opts.Layout)
 }
 
 // giveBack has the aggregate go on from the position that the target holds by

@@ -49,6 +49,12 @@ func (t troubles) end(aggregate string) { delete(t, aggregate) }
 // lasting reports whether trying again soon is no use.
 func (t *Trouble) lasting() bool { return t.Class != event.Transient }
 
+// sinksFault reports whether the sink may be to blame, and not the event: then
+// it is worth a try as soon as the sink is back.
+func (t *Trouble) sinksFault() bool {
+	return t.Class == event.Transient || t.Class == event.Unavailable || t.Class == event.Batch
+}
+
 // pause notes a run that failed and says how long its aggregate is held. There
 // is no trouble where our own stop, or a newer sink, is the cause. It is called
 // under the lane's lock.
@@ -88,13 +94,13 @@ func (l *lane) pause(ctx context.Context, now time.Time, run event.Run, o event.
 
 // moment is what the sink's clock shows.
 func (l *lane) moment(now time.Time) failure.Moment {
-	return failure.Moment{At: now, Effects: l.effects}
+	return failure.Moment{At: now, Effects: l.effects, Paused: l.breaker.total(now)}
 }
 
 // spent gives a run back whose event is not to be tried again, and says whether
 // it did. It is being blocked already; or, and then it is to be blocked, it would
 // have been when it failed, had it been known where the target stood.
-func (l *lane) spent(run event.Run) (_ Trouble, block, spent bool) {
+func (l *lane) spent(run event.Run, c call) (_ Trouble, block, spent bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.trouble[run.Aggregate]
@@ -104,6 +110,7 @@ func (l *lane) spent(run event.Run) (_ Trouble, block, spent bool) {
 	now := time.Now()
 	retry := now.Add(l.w.opts.Jitter.Backoff(2*time.Second, time.Minute, l.w.opts.Worker+"/spent/"+run.Aggregate, t.Attempts-1))
 	l.settle(l.window.Done(now, run.Aggregate, event.Outcome{Position: run.After, Known: true, Err: t.Err}, retry))
+	l.judged(now, c, errNoVerdict)
 	l.wakeup()
 	block, t.handed = !t.handed, true
 	return *t, block, true

@@ -131,6 +131,8 @@ type progress struct {
 	Shards      int    `json:"shards"`
 	Pending     int    `json:"pending"`
 	Troubles    int    `json:"troubles"`
+	// Paused names the sinks that are paused, an empty list when none is.
+	Paused []string `json:"paused"`
 	lettersProgress
 }
 
@@ -141,6 +143,7 @@ func progressOf(wired *service.Service, w *pipeline.Worker) progress {
 		Schema:          "millrace.progress/v1", Records: s.Records, Applied: s.Applied, Duplicates: s.Duplicates,
 		GapsArrived: s.GapsArrived, GapsFilled: s.GapsFilled, Runs: s.Runs, Retries: s.Retries, Trimmed: s.Trimmed,
 		Violations: s.Violations, Unroutable: s.Unroutable, Shards: s.Shards, Pending: s.Pending, Troubles: len(w.Troubles()),
+		Paused: append([]string{}, s.PausedSinks...),
 	}
 }
 

@@ -62,7 +62,7 @@ func (p *proc) counters() (c progress) {
 	}
 	decoder := json.NewDecoder(strings.NewReader(all[len(all)-1]))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&c); err != nil || c.Schema != "millrace.progress/v1" {
+	if err := decoder.Decode(&c); err != nil || c.Schema != "millrace.progress/v1" || c.Paused == nil {
 		p.t.Fatalf("a line of progress cannot be read: %v: %s", err, all[len(all)-1])
 	}
 	return c
