@@ -89,6 +89,7 @@ func BackToBlocked(held string, v, seen uint64, generation string, cause Cause) 
 		Condition: all(condition...),
 		Update:    update,
 		Outbox:    &Outbox{BlockID: generation, Version: v},
+		Crash:     cause.Class == event.Crash.String(),
 		facts:     facts{version: v, held: held, generation: generation, blockID: generation},
 	}
 }

@@ -86,6 +86,12 @@ func (l *lane) block(ctx context.Context, t Trouble) {
 				return
 			}
 			continue
+		case err == nil && verdict == failure.FollowInstead && t.Class == event.Crash && row.Cause.Class != cause.Class:
+			// Blocked for something else, which a sweep could redrive, and die.
+			if err := l.toCrash(ctx, row, t.Version, cause); err != nil && !l.w.again(ctx, "crash/"+l.sink.Name+"/"+t.Aggregate, try, err) {
+				return
+			}
+			continue // the row tells what became of it
 		case err == nil && verdict == failure.FollowInstead:
 			l.blocked(t.Aggregate, row.SeenVersion)
 			return

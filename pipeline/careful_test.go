@@ -380,3 +380,58 @@ func TestH18_FencedNoteIsNoLeaveToTry(t *testing.T) {
 		frozen.end()
 	})
 }
+
+// TestH18_BehindAHole: an event that kills lies behind a missing version, and
+// is met by the sweep that redrives the aggregate once that version is there.
+// It comes to be known as one that kills, whether only sweeps meet it or, its
+// record not being behind the checkpoint yet, workers do, and no sweep after that.
+func TestH18_BehindAHole(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		passed time.Duration // from the block to the missing version
+		deaths int
+	}{{"met by sweeps alone", 30 * time.Second, 2}, {"met by workers too", 0, 5}} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, localaws.Options{Shards: 1})
+				markers, p := newMarkerTable(), newPoison("view/a@4")
+				change := []func(*pipeline.Options){withMarkers(markers), sweeping(20 * time.Second)}
+				var m *mortal
+				w.hole(markers, func() *running {
+					m = w.mortal("mortal", p, change...)
+					return m.running
+				})
+				<-time.After(tc.passed)
+				w.write("a", 1, happened())
+				if !m.dies("it dies of the redrive", func() bool { return false }) {
+					t.Fatal("it lived")
+				}
+				left := func() bool {
+					got := markers.marker(t, "a")
+					return got.State == failure.Blocked && got.Cause.Class == "crash" && got.BlockedVersion >= 3 && got.SeenVersion >= 6
+				}
+				m, deaths := w.generations(p, "the aggregate is left to an operator", left, change...)
+				if deaths+1 != tc.deaths {
+					t.Errorf("%d workers died, want %d", deaths+1, tc.deaths)
+				}
+				w.append("a", 1)
+				w.append("b", 3)
+				if m.dies("the others go on", func() bool { return w.has("view", "b", 3) && markers.marker(t, "a").SeenVersion == 7 }) {
+					t.Fatal("it died")
+				}
+				m.end()
+				m = w.mortal("successor", p, change...)
+				end := time.Now().Add(5 * time.Minute)
+				if m.dies("sweeps have gone by", func() bool { return time.Now().After(end) }) || !left() {
+					t.Errorf("a successor died, or swept it: %+v", markers.marker(t, "a"))
+				}
+				p.cure()
+				if result, err := w.redriver(markers, "job").Redrive(t.Context(), markers.marker(t, "a")); err != nil || result.Outcome != redrive.Released {
+					t.Fatalf("the redrive ended %+v, %v", result, err)
+				}
+				m.end()
+				w.wholly()
+			})
+		})
+	}
+}

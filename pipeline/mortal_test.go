@@ -93,7 +93,7 @@ func (w *world) mortal(name string, p *poison, change ...func(*pipeline.Options)
 func (m *mortal) dies(what string, lives func() bool) bool {
 	m.t.Helper()
 	died := false
-	eventually(m.t, 5*time.Minute, what, func() bool {
+	eventually(m.t, 10*time.Minute, what, func() bool {
 		select {
 		case <-m.dead:
 			died = true

@@ -211,12 +211,15 @@ func (s *sweeper) forgetOthers(markers []failure.Marker) {
 // redrive brings an aggregate back. The window has it in hand meanwhile, since
 // a sink is never given two runs of one aggregate at a time.
 func (s *sweeper) redrive(ctx context.Context, m failure.Marker) error {
+	if vanished(m) >= sweepDeaths {
+		return s.accuse(ctx, m)
+	}
 	if !s.seize(m.Key.Aggregate) {
 		return nil // a run of it is under way, or the sink is paused: next time
 	}
 	defer s.giveBack(m.Key.Aggregate)
 	job := redrive.Redriver{
-		Markers: s.w.opts.Markers, Events: s.w.opts.Store, Sink: through{s.lane}, Job: sweepJob + s.w.opts.Worker, Jitter: s.w.opts.Jitter,
+		Markers: s.w.opts.Markers, Events: s.w.opts.Store, Sink: through{s.lane}, Job: sweepJobOf(vanished(m), s.w.opts.Worker), Jitter: s.w.opts.Jitter,
 		Cause: func(err error, e event.Event, at time.Time) failure.Cause {
 			eventType := ""
 			if e.Layout != nil { // else the event is missing, and has none
