@@ -32,6 +32,9 @@ func (c *Config) check(r *reader) {
 	if len(c.Pipelines) == 0 {
 		bad("pipelines", "at least one is needed")
 	}
+	if len(c.Pipelines) > 1 {
+		bad("pipelines[1]", "a process runs one pipeline today; give this one a file and a process of its own")
+	}
 	names, tables := map[string]bool{}, map[string]bool{}
 	for i := range c.Pipelines {
 		p, path := &c.Pipelines[i], fmt.Sprintf("pipelines[%d]", i)
@@ -67,6 +70,9 @@ func (p *Pipeline) check(path string, c *Config, bad func(path, format string, a
 	if len(p.Sinks) == 0 {
 		bad(path+".sinks", "at least one is needed")
 	}
+	if len(p.Sinks) > 1 {
+		bad(path+".sinks[1]", "a pipeline has one sink today; give this one a group and a file of its own")
+	}
 	names := map[string]bool{}
 	for i := range p.Sinks {
 		s, at := &p.Sinks[i], fmt.Sprintf("%s.sinks[%d]", path, i)
@@ -76,6 +82,9 @@ func (p *Pipeline) check(path string, c *Config, bad func(path, format string, a
 		names[s.Name] = true
 		if s.Name == everySink {
 			bad(at+".name", "%q stands for every sink; choose another", s.Name)
+		}
+		if s.History == "from-start" {
+			bad(at+".history", "from-start is not there yet; leave the key out, and the sink fills each aggregate from version 1")
 		}
 		if !s.ReadModel.Given {
 			bad(at, "the block readmodel is missing: it holds the settings of type readmodel")
@@ -96,14 +105,14 @@ func (m *ReadModel) check(path string, p *Pipeline, c *Config, bad func(path, fo
 		bad(path+".table", "%q is the control table", m.Table)
 	}
 	if m.Key == nil {
-		m.Key = map[string]string{"pk": "{aggregate}"}
+		m.Key = []Pair{{"pk", "{aggregate}"}}
 	}
 	mentions := false
-	for attribute, template := range m.Key {
-		if attribute == "" || template == "" {
+	for _, part := range m.Key {
+		if part.Key == "" || part.Text == "" {
 			bad(path+".key", "an attribute's name and its text must not be empty")
 		}
-		mentions = mentions || strings.Contains(template, "{aggregate}")
+		mentions = mentions || strings.Contains(part.Text, "{aggregate}")
 	}
 	if !mentions {
 		bad(path+".key", "no attribute's text has {aggregate}: all aggregates would share one item")
@@ -120,7 +129,12 @@ func (m *ReadModel) check(path string, p *Pipeline, c *Config, bad func(path, fo
 // no events, or each write would feed itself.
 func (m *ReadModel) checkOwn(path string, p *Pipeline, bad func(path, format string, args ...any)) {
 	layout := p.EventLayout()
-	sort := m.Key[layout.Version]
+	sort := ""
+	for _, part := range m.Key {
+		if part.Key == layout.Version {
+			sort = part.Text
+		}
+	}
 	if layout.Prefix != "" && sort != "" && !strings.HasPrefix(sort, layout.Prefix) && !strings.HasPrefix(sort, "{") {
 		return
 	}

@@ -93,7 +93,7 @@ type Sink struct {
 type ReadModel struct {
 	Given    bool
 	Table    string
-	Key      map[string]string // by attribute: a template with {aggregate}
+	Key      []Pair // attribute and template, the partition key first
 	Position string
 	Fold     FoldOf
 }

@@ -75,7 +75,7 @@ func declareSink(s *Sink) []field {
 		number("parallel", &s.Parallel, 1, 10_000, "Writes at a time."),
 		optional("readmodel", &s.ReadModel.Given, "A DynamoDB table with one item for each aggregate, folded from its events.",
 			text("table", &s.ReadModel.Table, "The table; the event table itself where the layout tells events from other items.").required(),
-			mapping("key", &s.ReadModel.Key, "The item's key: for each key attribute a text in which {aggregate} stands for the aggregate's id. Default: pk is {aggregate}."),
+			pairs("key", &s.ReadModel.Key, "The item's key, the partition key first: for each key attribute a text in which {aggregate} stands for the aggregate's id. Default: pk is {aggregate}."),
 			text("position", &s.ReadModel.Position, "The attribute that holds the last version in effect."),
 			block("fold", "What makes the item of the events: one of the two.",
 				text("cel", &s.ReadModel.Fold.CEL, "A file of rules, relative to this one."),

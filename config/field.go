@@ -182,6 +182,14 @@ func mapping(key string, to *map[string]string, doc string) field {
 	}}
 }
 
+// Pair is one key of a map and its text, in the order of the file.
+type Pair struct{ Key, Text string }
+
+// pairs declares a map whose order means something.
+func pairs(key string, to *[]Pair, doc string) field {
+	return field{key: key, doc: doc, kind: mapKind, put: func(key, text string) { *to = append(*to, Pair{key, text}) }}
+}
+
 func block(key, doc string, fields ...field) field {
 	return field{key: key, doc: doc, kind: blockKind, fields: fields}
 }

@@ -74,15 +74,8 @@ func TestEverything(t *testing.T) {
 				{
 					Name: "orders-view", Version: 2, Type: "readmodel", History: "full", Filter: `type != "Draft"`, Parallel: 8,
 					ReadModel: config.ReadModel{
-						Given: true, Table: "orders-view", Key: map[string]string{"pk": "{aggregate}", "sk": "VIEW"}, Position: "done",
+						Given: true, Table: "orders-view", Key: []config.Pair{{Key: "pk", Text: "{aggregate}"}, {Key: "sk", Text: "VIEW"}}, Position: "done",
 						Fold: config.FoldOf{CEL: "testdata/good/fold.yaml"},
-					},
-				},
-				{
-					Name: "second", Version: 1, Type: "readmodel", History: "full", Parallel: 64,
-					ReadModel: config.ReadModel{
-						Given: true, Table: "orders-second", Key: map[string]string{"pk": "{aggregate}"}, Position: "lastProcessedVersion",
-						Fold: config.FoldOf{Go: "orders"},
 					},
 				},
 			},
