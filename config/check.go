@@ -128,17 +128,11 @@ func (m *ReadModel) check(path string, p *Pipeline, c *Config, bad func(path, fo
 // checkOwn looks at a read model in the event table itself: its items must be
 // no events, or each write would feed itself.
 func (m *ReadModel) checkOwn(path string, p *Pipeline, bad func(path, format string, args ...any)) {
-	layout := p.EventLayout()
-	sort := ""
+	layout, item := p.EventLayout(), event.Item{}
 	for _, part := range m.Key {
-		if part.Key == layout.Version {
-			sort = part.Text
-		}
+		item[part.Key] = event.String(strings.ReplaceAll(part.Text, "{aggregate}", "x"))
 	}
-	if layout.Prefix != "" && sort != "" && !strings.HasPrefix(sort, layout.Prefix) && !strings.HasPrefix(sort, "{") {
-		return
-	}
-	if layout.Prefix == "" && layout.Only.Attribute != "" && sort != "" {
+	if _, isEvent, err := layout.FromItem(item); !isEvent && err == nil {
 		return
 	}
 	advice := "give the read model a table of its own"

@@ -21,6 +21,7 @@ func FromFile(c *config.Config) Config {
 		Lease: c.Lease.Duration, Renew: c.Lease.Renew, Drain: c.Drain,
 		BufferBytes: c.Limits.BufferBytes, BufferEntries: c.Limits.BufferEntries,
 		Queue: c.Failure.Queue, InlineLimit: c.Failure.InlineLimit,
+		LogLevel: c.Log.Level,
 		Attempts: c.Failure.Attempts, RetryFor: c.Failure.RetryFor, MaxAge: c.Failure.MaxAge,
 	}
 	if out.ReadsPerSecond == 0 {

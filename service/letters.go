@@ -81,7 +81,7 @@ func (o outbox) Kept(ctx context.Context, p failure.Promise) error {
 // begin to wait, when they go on waiting, and when they are out; no shard ever
 // waits for them.
 func (s *Service) sendLetters(ctx context.Context, q *queue.Queue) {
-	n := &notify.Notifier{Outbox: outbox{s}, Events: s.events, Queue: q, Build: s.config.Build}
+	n := &notify.Notifier{Outbox: outbox{s}, Events: s.events, Queue: q, Build: s.config.Build, InlineLimit: s.config.InlineLimit}
 	waits := jitter.New()
 	failures := 0
 	for pass := 0; ; pass++ {

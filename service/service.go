@@ -13,7 +13,6 @@ import (
 	streams "github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	control "millrace/checkpoint/dynamodb"
-	"millrace/event"
 	"millrace/eventstore"
 	"millrace/failure"
 	"millrace/internal/awsclient"
@@ -60,12 +59,12 @@ func wire(c Config, fold projection.Projection, cfg aws.Config) (*Service, error
 	s := &Service{config: c, fold: fold, aws: cfg}
 	client := dynamodb.NewFromConfig(cfg)
 	var err error
-	s.events, err = eventstore.New(eventstore.Options{Client: client, Table: c.Events, Layout: event.Orders()})
+	s.events, err = eventstore.New(eventstore.Options{Client: client, Table: c.Events, Layout: c.Layout})
 	if err != nil {
 		return nil, err
 	}
 	s.view, err = readmodel.New(readmodel.Options{
-		Client: client, Table: c.View, Key: []readmodel.KeyPart{{Attribute: "pk", Template: "{aggregate}"}},
+		Client: client, Table: c.View, Key: c.Key, Position: c.Position,
 		Identity:   sinks.Identity{Group: c.Group, Source: c.Events, Sink: c.Sink, Version: c.Version},
 		Projection: fold, Jitter: jitter.New(),
 	})

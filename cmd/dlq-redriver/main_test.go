@@ -77,7 +77,10 @@ func incident(t *testing.T, gifts, surprises int) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := w.flags.Config()
+	config, err := w.flags.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
 	config.Lease, config.CreateTables = time.Second, true
 	earlier, err := service.New(t.Context(), config, service.Registry{Folds: map[string]projection.Projection{"orders": fold}})
 	if err != nil {

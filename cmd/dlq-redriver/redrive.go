@@ -64,7 +64,11 @@ func (r redriveCommand) Run(c cli.Console, s cli.Stop) error {
 	}
 	ctx, cancel := r.Within(s.Drain)
 	defer cancel()
-	config := r.Config()
+	config, err := r.Config()
+	if err != nil {
+		return err
+	}
+	r.Queue = cmp.Or(r.Queue, config.Queue)
 	config.Queue = r.Queue
 	pipeline, err := cli.Wire(ctx, config)
 	if err != nil {

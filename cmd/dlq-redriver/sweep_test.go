@@ -21,7 +21,10 @@ func (w *world) letters(queue string, n int) {
 	if _, err := client.CreateQueue(w.t.Context(), &sqs.CreateQueueInput{QueueName: aws.String(queue)}); err != nil {
 		w.t.Fatal(err)
 	}
-	config := w.flags.Config()
+	config, err := w.flags.Config()
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	config.Queue = queue
 	s, err := cli.Wire(w.t.Context(), config)
 	if err != nil {

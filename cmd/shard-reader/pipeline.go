@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -19,15 +20,15 @@ import (
 
 type runCommand struct {
 	cli.Pipeline
-	Latest         bool          `help:"A group that has never read this stream starts at its end, not at its oldest record."`
-	CreateTables   bool          `help:"Create tables that are not there, on demand."`
-	Queue          string        `help:"On-failure queue, name or URL, that is told of each blocked aggregate. Default: none; what is to be told stays in the control table." placeholder:"QUEUE"`
-	Lease          time.Duration `help:"How long a lease stands without a renewal." default:"10s"`
-	Drain          time.Duration `help:"Time from SIGTERM to the end, at most." default:"25s"`
-	ReadsPerSecond float64       `help:"Reads of one shard per second; 0 means no limit." default:"5"`
-	Parallel       int           `help:"Writes to the read model at a time." default:"64"`
-	Progress       time.Duration `help:"Print a JSON line of counters to stdout at this interval. Default: never." placeholder:"DURATION"`
-	LogLevel       string        `help:"debug, info, warn or error." enum:"debug,info,warn,error" default:"info"`
+	Latest         bool           `help:"A group that has never read this stream starts at its end, not at its oldest record."`
+	CreateTables   bool           `help:"Create tables that are not there, on demand."`
+	Queue          string         `help:"On-failure queue, name or URL, that is told of each blocked aggregate. Default: none; what is to be told stays in the control table." placeholder:"QUEUE"`
+	Lease          *time.Duration `help:"How long a lease stands without a renewal. Default: 10s." placeholder:"DURATION"`
+	Drain          *time.Duration `help:"Time from SIGTERM to the end, at most. Default: 25s." placeholder:"DURATION"`
+	ReadsPerSecond *float64       `help:"Reads of one shard per second; 0 means no limit. Default: 5." placeholder:"N"`
+	Parallel       *int           `help:"Writes to the read model at a time. Default: 64." placeholder:"N"`
+	Progress       time.Duration  `help:"Print a JSON line of counters to stdout at this interval. Default: never." placeholder:"DURATION"`
+	LogLevel       string         `help:"debug, info, warn or error. Default: info." enum:",debug,info,warn,error" default:"" placeholder:"LEVEL"`
 }
 
 // Help goes on where the verb's one line ends.
@@ -42,19 +43,47 @@ Exit code 2 means that it cannot work as it is configured: no credentials, no su
 }
 
 func (r runCommand) check() error {
+	given := r.Latest || r.Queue != "" || r.Lease != nil || r.Drain != nil || r.ReadsPerSecond != nil || r.Parallel != nil || r.LogLevel != ""
 	switch {
-	case r.Lease < time.Second:
-		return fmt.Errorf("--lease is %v and must be at least 1s", r.Lease)
-	case r.Drain < 0:
-		return fmt.Errorf("--drain is %v and must not be negative", r.Drain)
-	case !(r.ReadsPerSecond >= 0):
-		return fmt.Errorf("--reads-per-second is %v and must not be negative; 0 means no limit", r.ReadsPerSecond)
-	case r.Parallel < 1:
-		return fmt.Errorf("--parallel is %d and must be at least 1", r.Parallel)
+	case r.File != "" && given:
+		return errors.New("--config says how the worker works: of its own flags it takes --create-tables, --progress, and those that say where the services are")
+	case r.Lease != nil && *r.Lease < time.Second:
+		return fmt.Errorf("--lease is %v and must be at least 1s", *r.Lease)
+	case r.Drain != nil && *r.Drain < 0:
+		return fmt.Errorf("--drain is %v and must not be negative", *r.Drain)
+	case r.ReadsPerSecond != nil && !(*r.ReadsPerSecond >= 0):
+		return fmt.Errorf("--reads-per-second is %v and must not be negative; 0 means no limit", *r.ReadsPerSecond)
+	case r.Parallel != nil && *r.Parallel < 1:
+		return fmt.Errorf("--parallel is %d and must be at least 1", *r.Parallel)
 	case r.Progress < 0:
 		return fmt.Errorf("--progress is %v and must not be negative", r.Progress)
 	}
 	return nil
+}
+
+// config is the configuration with the verb's own flags.
+func (r runCommand) config() (service.Config, error) {
+	c, err := r.Config()
+	if err != nil || r.File != "" {
+		c.CreateTables = r.CreateTables
+		return c, err
+	}
+	c.Latest, c.CreateTables, c.Queue, c.LogLevel = r.Latest, r.CreateTables, r.Queue, r.LogLevel
+	c.Drain = 25 * time.Second
+	set(&c.Lease, r.Lease)
+	set(&c.Drain, r.Drain)
+	set(&c.Parallel, r.Parallel)
+	if set(&c.ReadsPerSecond, r.ReadsPerSecond); r.ReadsPerSecond != nil && *r.ReadsPerSecond == 0 {
+		c.ReadsPerSecond = -1
+	}
+	return c, nil
+}
+
+// set takes a flag's value if it was given.
+func set[T any](to *T, given *T) {
+	if given != nil {
+		*to = *given
+	}
 }
 
 // Run runs a worker until it is told to stop.
@@ -65,29 +94,28 @@ func (r runCommand) Run(c cli.Console, s cli.Stop) error {
 	// Whoever reads the progress or the log may go away, and a write to a closed
 	// pipe would then kill the worker without a drain.
 	signal.Ignore(syscall.SIGPIPE)
-	level, err := zerolog.ParseLevel(r.LogLevel)
+	config, err := r.config()
+	if err != nil {
+		return err
+	}
+	level, err := zerolog.ParseLevel(cmp.Or(config.LogLevel, "info"))
 	if err != nil {
 		return &cli.ExitError{Code: cli.Usage, Cause: err}
 	}
 	zerolog.TimeFieldFormat = time.RFC3339Nano
 	log := zerolog.New(c.Err).Level(level).With().Timestamp().Logger()
-	config := r.Config()
-	config.Latest, config.CreateTables = r.Latest, r.CreateTables
-	config.Lease, config.Drain, config.Parallel = r.Lease, r.Drain, r.Parallel
-	if config.ReadsPerSecond = r.ReadsPerSecond; r.ReadsPerSecond == 0 {
-		config.ReadsPerSecond = -1
-	}
-	config.Queue, config.Build, config.Log = r.Queue, version, log
+	config.Build, config.Log = version, log
 	wired, err := cli.Wire(s.Drain, config)
 	if err != nil {
 		return err
 	}
 	defer context.AfterFunc(s.Drain, func() {
-		log.Info().Dur("atMost", r.Drain).Msg("stopping: what is under way is finished; a second signal stops at once")
+		log.Info().Dur("atMost", config.Drain).Msg("stopping: what is under way is finished; a second signal stops at once")
 	})()
 	started := false
 	err = wired.Workers(s.Drain, func(worker *pipeline.Worker) error {
 		started = true
+		log.Info().Str("version", version).Str("group", config.Group).Str("events", config.Events).Str("view", config.View).Msg("worker starts")
 		return r.work(c, s, wired, worker, log)
 	})
 	switch {
@@ -101,7 +129,6 @@ func (r runCommand) Run(c cli.Console, s cli.Stop) error {
 
 // work runs one worker from its first line of the log to its last.
 func (r runCommand) work(c cli.Console, s cli.Stop, wired *service.Service, worker *pipeline.Worker, log zerolog.Logger) error {
-	log.Info().Str("version", version).Str("group", r.Group).Str("events", r.Events).Str("view", r.View).Msg("worker starts")
 	report := func() {}
 	if r.Progress > 0 {
 		report = startProgress(c.Out, func() progress { return progressOf(wired, worker) }, r.Progress)

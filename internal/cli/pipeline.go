@@ -1,28 +1,33 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"time"
 
+	"millrace/config"
 	"millrace/event"
 	"millrace/projection"
 	"millrace/projection/ordersview"
 	"millrace/service"
 )
 
-// Pipeline is the flags that say which tables a command works on.
+// Pipeline is the flags that say which tables a command works on: a
+// configuration file, or the tables of the orders layout one by one.
 type Pipeline struct {
-	Group   string `help:"Consumer group: part of every key, so that groups share a control table." default:"orders"`
-	Events  string `help:"Event table, of the orders layout: pk, and sk of 12 digits." default:"orders-events"`
-	View    string `help:"Table of the read model, with the partition key pk." default:"orders-view"`
-	Control string `help:"Control table: leases, checkpoints and blocked aggregates." default:"millrace"`
-	Fold    string `help:"Fold of the read model: orders, or orders-before-gifts, that of an earlier release, which lacks one type of event." enum:"orders,orders-before-gifts" default:"orders"`
+	File    string `name:"config" short:"c" help:"Configuration file. Without one, the flags below describe a pipeline over the orders layout." placeholder:"FILE" type:"path"`
+	Group   string `help:"Consumer group: part of every key, so that groups share a control table. Default: orders." placeholder:"GROUP"`
+	Events  string `help:"Event table, of the orders layout: pk, and sk of 12 digits. Default: orders-events." placeholder:"TABLE"`
+	View    string `help:"Table of the read model, with the partition key pk. Default: orders-view." placeholder:"TABLE"`
+	Control string `help:"Control table: leases, checkpoints and blocked aggregates. Default: millrace." placeholder:"TABLE"`
+	Fold    string `help:"Fold of the read model: orders, or orders-before-gifts, that of an earlier release, which lacks one type of event. Default: orders." enum:",orders,orders-before-gifts" default:"" placeholder:"FOLD"`
 
-	EndpointURL string `name:"endpoint-url" help:"Address of DynamoDB and its streams. Default: AWS." placeholder:"URL"`
-	Region      string `help:"AWS Region. Default: the environment's." placeholder:"REGION"`
+	EndpointURL string `name:"endpoint-url" help:"Address of DynamoDB and its streams. Default: the configuration's, or AWS." placeholder:"URL"`
+	Region      string `help:"AWS Region. Default: the configuration's, or the environment's." placeholder:"REGION"`
 	Local       bool   `help:"For the embedded engine, with --endpoint-url: fixed credentials, and no AWS file of this machine is read."`
 }
 
@@ -36,6 +41,9 @@ func Defaults(endpoint string) Pipeline {
 
 // Validate is asked by the parser of every command that embeds the flags.
 func (f Pipeline) Validate() error {
+	if f.File != "" && f.Group+f.Events+f.View+f.Control+f.Fold != "" {
+		return errors.New("--config says all about the pipeline: leave --group, --events, --view, --control and --fold out")
+	}
 	switch {
 	case f.EndpointURL == "" && f.Local:
 		// Its fixed credentials would go to AWS.
@@ -50,18 +58,34 @@ func (f Pipeline) Validate() error {
 	return nil
 }
 
-// Config is the flags as the service takes them.
-func (f Pipeline) Config() service.Config {
-	return service.Config{
-		Group: f.Group, Events: f.Events, View: f.View, Control: f.Control, Fold: f.Fold,
-		AWS: service.AWS{Region: f.Region, Endpoint: f.EndpointURL, Local: f.Local},
+// Config is the configuration file, or the flags, as the service takes them.
+// What is wrong with a file is an error of usage.
+func (f Pipeline) Config() (service.Config, error) {
+	aws := service.AWS{Region: f.Region, Endpoint: f.EndpointURL, Local: f.Local}
+	if f.File == "" {
+		d := Defaults("")
+		return service.Config{
+			Group: cmp.Or(f.Group, d.Group), Events: cmp.Or(f.Events, d.Events), View: cmp.Or(f.View, d.View),
+			Control: cmp.Or(f.Control, d.Control), Fold: cmp.Or(f.Fold, d.Fold), AWS: aws,
+		}, nil
 	}
+	file, err := config.Load(f.File, os.LookupEnv)
+	if err != nil {
+		return service.Config{}, &ExitError{Usage, err}
+	}
+	c := service.FromFile(file)
+	c.AWS = service.AWS{Region: cmp.Or(aws.Region, c.AWS.Region), Endpoint: cmp.Or(aws.Endpoint, c.AWS.Endpoint), Local: aws.Local}
+	return c, nil
 }
 
 // Service wires the pipeline, with the folds that are built in. What it cannot
 // be wired with is an error of usage.
 func (f Pipeline) Service(ctx context.Context) (*service.Service, error) {
-	return Wire(ctx, f.Config())
+	c, err := f.Config()
+	if err != nil {
+		return nil, err
+	}
+	return Wire(ctx, c)
 }
 
 // Wire is Pipeline.Service for a configuration that more flags went into.

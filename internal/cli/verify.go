@@ -45,7 +45,11 @@ type VerifyResult struct {
 func (v Verify) Run(c Console, s Stop) error {
 	ctx, cancel := v.Within(s.Drain)
 	defer cancel()
-	pipeline, err := v.Service(ctx)
+	config, err := v.Config()
+	if err != nil {
+		return err
+	}
+	pipeline, err := Wire(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -56,7 +60,7 @@ func (v Verify) Run(c Console, s Stop) error {
 	if v.Output == "json" {
 		err = PrintJSON(c.Out, VerifyResult{Schema: "millrace.verify/v1", Verified: report.Healthy(), Report: report})
 	} else {
-		err = printReport(c.Out, report, v.View, v.Events)
+		err = printReport(c.Out, report, config.View, config.Events)
 	}
 	if err == nil && !report.Healthy() {
 		err = &ExitError{Code: Unhealthy}
