@@ -28,7 +28,7 @@ func TestBadConfig(t *testing.T) {
 		{"no group", func(c *Config) { c.Group = "" }, []string{"group is required"}},
 		{"no event table", func(c *Config) { c.Events = "" }, []string{"events is required"}},
 		{"no view", func(c *Config) { c.View = "" }, []string{"view is required"}},
-		{"no fold", func(c *Config) { c.Fold = "" }, []string{"fold is required"}},
+		{"no fold", func(c *Config) { c.Fold = "" }, []string{"fold or projection is required"}},
 		{"unknown fold", func(c *Config) { c.Fold = "ordres" }, []string{`fold "ordres" is not in the registry, which has [orders returns]`}},
 		{"view in the event table", func(c *Config) { c.View = c.Events }, []string{`events and view are the same table "e"`}},
 		{"control in the event table", func(c *Config) { c.Control = c.Events }, []string{`events and control are the same table "e"`}},
@@ -40,7 +40,7 @@ func TestBadConfig(t *testing.T) {
 		{"parallel", func(c *Config) { c.Parallel = -1 }, []string{"parallel is negative"}},
 		{"buffer bytes", func(c *Config) { c.BufferBytes = -1 }, []string{"bufferBytes is negative"}},
 		{"buffer entries", func(c *Config) { c.BufferEntries = -1 }, []string{"bufferEntries is negative"}},
-		{"all at once", func(c *Config) { *c = Config{} }, []string{"group is required", "events is required", "view is required", "fold is required"}},
+		{"all at once", func(c *Config) { *c = Config{} }, []string{"group is required", "events is required", "view is required", "fold or projection is required"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c, r := good(t)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -27,11 +28,13 @@ func TestKillNineAtRandom(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(seed, 2))
 	url := local(t)
-	pipeline := wired(t, url)
-	writer := write(t, pipeline.Events(), seed)
-	worker := func() *proc {
-		return work(t, url, "--lease", "1s", "--reads-per-second", "0", "--log-level", "warn")
+	file := hasty(t)
+	pipeline, err := cli.Pipeline{File: file, EndpointURL: url, Local: true}.Service(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
+	writer := write(t, pipeline.Events(), seed)
+	worker := func() *proc { return work(t, url, "-c", file) }
 	for n := range kills {
 		p := worker()
 		moment := time.Duration(random.IntN(1000)) * time.Millisecond
@@ -57,7 +60,7 @@ func TestKillNineAtRandom(t *testing.T) {
 	last := worker()
 	last.applies()
 	appended := writer.end()
-	proof := spawn(t, environment(t), "verify", "--local", "--endpoint-url", url, "--wait", within.String(), "--output", "json")
+	proof := spawn(t, environment(t), "verify", "-c", file, "--local", "--endpoint-url", url, "--wait", within.String(), "--output", "json")
 	if code := proof.wait(); code != cli.Done {
 		t.Fatalf("verify ends with code %d:\n%s%s", code, proof.out.String(), proof.err.String())
 	}
@@ -134,4 +137,25 @@ func alive(t *testing.T, pid string) bool {
 	}
 	process, err := os.FindProcess(number)
 	return err == nil && process.Signal(syscall.Signal(0)) == nil
+}
+
+// hasty is the orders example's configuration with a short lease, so that a
+// killed worker's shards are free soon.
+func hasty(t *testing.T) string {
+	t.Helper()
+	example, err := os.ReadFile("../../examples/orders/millrace.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fold, err := filepath.Abs("../../examples/orders/fold.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer("fold.yaml", fold, "duration: 10s, renew: 3s", "duration: 1s, renew: 300ms",
+		"max_reads_per_second: 5", "max_reads_per_second: 0", "level: info", "level: warn").Replace(string(example))
+	path := filepath.Join(t.TempDir(), "millrace.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
