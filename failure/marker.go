@@ -24,6 +24,26 @@ func (k Key) String() string {
 	return fmt.Sprintf("%s of %s in %s@%d of %s", k.Aggregate, k.Table, k.Sink, k.SinkVersion, k.Group)
 }
 
+// Scope is one sink's markers and outbox: what their keys have in common.
+type Scope struct {
+	Group       string
+	Table       string
+	Sink        string
+	SinkVersion int
+}
+
+// Key is the key of one aggregate's marker.
+func (s Scope) Key(aggregate string) Key {
+	return Key{Group: s.Group, Table: s.Table, Sink: s.Sink, SinkVersion: s.SinkVersion, Aggregate: aggregate}
+}
+
+// Foreign is a row among the markers that this build cannot read: of another
+// layout, or damaged. It is left alone and shown.
+type Foreign struct {
+	Row    string // its key, as text
+	Reason string
+}
+
 // State is a marker's state.
 type State string
 

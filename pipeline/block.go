@@ -16,11 +16,11 @@ type Markers interface {
 	// as it stands then.
 	Apply(ctx context.Context, key failure.Key, t failure.Transition) (failure.Verdict, failure.Marker, error)
 	// Crashed lists a sink's markers of class crash that are not live: they are
-	// few. The sink is the key's; its aggregate does not matter.
-	Crashed(ctx context.Context, of failure.Key) ([]failure.Marker, error)
-	// Standing lists a sink's markers that are not live, and names the rows among
-	// them that this build cannot read.
-	Standing(ctx context.Context, of failure.Key) (markers []failure.Marker, unread []string, err error)
+	// few.
+	Crashed(ctx context.Context, scope failure.Scope) ([]failure.Marker, error)
+	// Standing lists a sink's markers that are not live, and the rows among them
+	// that this build cannot read.
+	Standing(ctx context.Context, scope failure.Scope) ([]failure.Marker, []failure.Foreign, error)
 	// PutUnroutable writes the row of a record that names no aggregate, unless
 	// it stands already. Of class event.Permanent is a row that is not taken as
 	// it is.
@@ -51,17 +51,16 @@ func (t Trouble) complaint() error {
 	}
 }
 
-func (l *lane) markerOf(aggregate string) failure.Key {
-	return failure.Key{
-		Group: l.w.opts.Group, Table: l.w.opts.Table, Sink: l.sink.Name, SinkVersion: l.sink.Version, Aggregate: aggregate,
-	}
+// scope is the markers of the lane's sink.
+func (l *lane) scope() failure.Scope {
+	return failure.Scope{Group: l.w.opts.Group, Table: l.w.opts.Table, Sink: l.sink.Name, SinkVersion: l.sink.Version}
 }
 
 // block puts an aggregate on record as blocked at the version that failed,
 // which settles it; what follows is settled by reference. The versions below
 // were answered as applied.
 func (l *lane) block(ctx context.Context, t Trouble) {
-	key := l.markerOf(t.Aggregate)
+	key := l.scope().Key(t.Aggregate)
 	cause := failure.CauseOf(t.complaint(), l.sink.Name, t.EventType, t.Attempts, t.Since, time.Now())
 	generation := l.generation(t.Aggregate)
 	if t.Class == event.Gap {
@@ -156,7 +155,7 @@ func (l *lane) follow(ctx context.Context) {
 		}
 		for try := 0; ; try++ {
 			call, cancel := context.WithTimeout(ctx, l.w.opts.Call)
-			verdict, row, err := l.w.opts.Markers.Apply(call, l.markerOf(f.Aggregate), failure.Follow(f.UpTo))
+			verdict, row, err := l.w.opts.Markers.Apply(call, l.scope().Key(f.Aggregate), failure.Follow(f.UpTo))
 			cancel()
 			if err == nil {
 				l.followed(f, verdict, row)

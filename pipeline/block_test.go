@@ -55,8 +55,8 @@ func (m *markerTable) Apply(_ context.Context, key failure.Key, t failure.Transi
 	return verdict, marker, err
 }
 
-func (m *markerTable) Crashed(ctx context.Context, of failure.Key) (found []failure.Marker, err error) {
-	standing, _, err := m.Standing(ctx, of)
+func (m *markerTable) Crashed(ctx context.Context, scope failure.Scope) (found []failure.Marker, err error) {
+	standing, _, err := m.Standing(ctx, scope)
 	for _, marker := range standing {
 		if marker.Cause.Class == event.Crash.String() {
 			found = append(found, marker)
@@ -65,7 +65,7 @@ func (m *markerTable) Crashed(ctx context.Context, of failure.Key) (found []fail
 	return found, err
 }
 
-func (m *markerTable) Standing(_ context.Context, of failure.Key) ([]failure.Marker, []string, error) {
+func (m *markerTable) Standing(_ context.Context, scope failure.Scope) ([]failure.Marker, []failure.Foreign, error) {
 	time.Sleep(5 * time.Millisecond)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -74,13 +74,11 @@ func (m *markerTable) Standing(_ context.Context, of failure.Key) ([]failure.Mar
 	}
 	var found []failure.Marker
 	for key, row := range m.rows {
-		sink := key
-		sink.Aggregate = of.Aggregate
 		marker, err := failure.ParseMarker(key, row)
 		if err != nil {
 			return nil, nil, err
 		}
-		if sink == of && marker.NotLive() {
+		if key == scope.Key(key.Aggregate) && marker.NotLive() {
 			found = append(found, marker)
 		}
 	}
@@ -89,14 +87,7 @@ func (m *markerTable) Standing(_ context.Context, of failure.Key) ([]failure.Mar
 
 func (m *markerTable) marker(t *testing.T, aggregate string) failure.Marker {
 	t.Helper()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	key := failure.Key{Group: "g", Table: eventsTable, Sink: "view", SinkVersion: 1, Aggregate: aggregate}
-	marker, err := failure.ParseMarker(key, m.rows[key])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return marker
+	return m.of(t, "view", aggregate)
 }
 
 // mark writes a block of an aggregate with followers, as a worker does.

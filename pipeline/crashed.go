@@ -24,7 +24,7 @@ func (k *keeper) learnCrashed(ctx context.Context, rows []checkpoint.Lease) erro
 	}
 	for _, l := range k.w.lanes {
 		call, cancel := context.WithTimeout(ctx, 4*k.w.opts.Call)
-		markers, err := k.w.opts.Markers.Crashed(call, l.markerOf(""))
+		markers, err := k.w.opts.Markers.Crashed(call, l.scope())
 		cancel()
 		if err != nil {
 			return err

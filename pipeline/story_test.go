@@ -115,7 +115,7 @@ func (w *world) onTable(o *pipeline.Options) {
 	o.Markers, o.Table = w.markers("millrace/g/"+o.Worker), eventsTable
 }
 
-var storyScope = markers.Scope{Group: "g", Table: eventsTable, Sink: "view", SinkVersion: 1}
+var storyScope = failure.Scope{Group: "g", Table: eventsTable, Sink: "view", SinkVersion: 1}
 
 // outbox is the outbox of the story's sink.
 type outbox struct{ *markers.Store }
@@ -210,9 +210,7 @@ func (w *world) standing() map[string]failure.Marker {
 	standing := map[string]failure.Marker{}
 	for _, row := range w.rows("M") {
 		aggregate, _ := row["sk"].(event.String)
-		m, err := failure.ParseMarker(failure.Key{
-			Group: "g", Table: eventsTable, Sink: "view", SinkVersion: 1, Aggregate: string(aggregate),
-		}, row)
+		m, err := failure.ParseMarker(storyScope.Key(string(aggregate)), row)
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -88,13 +88,13 @@ func (l *lane) awaitSweep(ctx context.Context, wait time.Duration) bool {
 func (s *sweeper) once(ctx context.Context) error {
 	arrived := s.takeArrived()
 	call, cancel := context.WithTimeout(ctx, listCall)
-	markers, foreign, err := s.w.opts.Markers.Standing(call, s.markerOf(""))
+	markers, foreign, err := s.w.opts.Markers.Standing(call, s.scope())
 	cancel()
 	if err != nil {
 		s.arrive(arrived)
 		return err
 	}
-	s.tellUnread(foreign)
+	s.tellForeign(foreign)
 	s.knowHoles(markers)
 	if markers, err = s.heal(ctx, markers); err != nil {
 		s.arrive(arrived)
@@ -328,13 +328,14 @@ func (s *sweeper) arrive(arrived map[string]bool) {
 	}
 }
 
-// tellUnread logs markers that cannot be read, each until it can.
-func (s *sweeper) tellUnread(rows []string) {
-	now := make(map[string]bool, len(rows))
-	for _, row := range rows {
-		if now[row] = true; !s.foreign[row] {
-			s.w.opts.Log.Error().Str("sink", s.sink.Name).Str("row", row).Msg("a marker is damaged, or of another build; nothing of this build ends it")
+// tellForeign logs markers that cannot be read, each until it can.
+func (s *sweeper) tellForeign(rows []failure.Foreign) {
+	foreign := make(map[string]bool, len(rows))
+	for _, f := range rows {
+		if foreign[f.Row] = true; !s.foreign[f.Row] {
+			s.w.opts.Log.Error().Str("sink", s.sink.Name).Str("row", f.Row).Str("reason", f.Reason).
+				Msg("a marker is damaged, or of another build; nothing of this build ends it")
 		}
 	}
-	s.foreign = now
+	s.foreign = foreign
 }

@@ -20,8 +20,8 @@ func (s *Service) Markers() *markers.Store {
 	return markers.New(markers.Options{Client: dynamodb.NewFromConfig(s.aws), Table: s.config.Control})
 }
 
-func (s *Service) scope() markers.Scope {
-	return markers.Scope{Group: s.config.Group, Table: s.config.Events, Sink: s.config.Sink, SinkVersion: s.config.Version}
+func (s *Service) scope() failure.Scope {
+	return failure.Scope{Group: s.config.Group, Table: s.config.Events, Sink: s.config.Sink, SinkVersion: s.config.Version}
 }
 
 // Selection picks blocked aggregates of the read model. Its filters all have
@@ -44,7 +44,7 @@ func (s Selection) holds(m failure.Marker) bool {
 type Listing struct {
 	Markers  []failure.Marker // those selected, the one that failed first at the front
 	Selected int              // how many the filters select, those beyond the limit too
-	Foreign  []markers.Foreign
+	Foreign  []failure.Foreign
 }
 
 // Blocked lists blocked aggregates. It reads the control table alone, so that
@@ -68,11 +68,11 @@ func (s *Service) Blocked(ctx context.Context, selection Selection) (Listing, er
 // listed reads the markers that are not live, of 64 partitions. The client
 // itself repeats a call that is throttled: to begin again with the first
 // partition would never come to an end on a busy table.
-func (s *Service) listed(ctx context.Context) ([]failure.Marker, []markers.Foreign, error) {
+func (s *Service) listed(ctx context.Context) ([]failure.Marker, []failure.Foreign, error) {
 	client := dynamodb.NewFromConfig(s.aws, func(o *dynamodb.Options) {
 		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = 10, 2*time.Second })
 	})
-	list, foreign, err := markers.New(markers.Options{Client: client, Table: s.config.Control}).Markers(ctx, s.scope())
+	list, foreign, err := markers.New(markers.Options{Client: client, Table: s.config.Control}).Standing(ctx, s.scope())
 	for i, m := range list {
 		if m.Cause.Fingerprint == "" { // no build of ours leaves it out, but each marker must be in a group
 			list[i].Cause.Fingerprint = failure.Fingerprint(m.Key.Sink, m.Cause.Type, m.Cause.Class, "")
@@ -151,10 +151,7 @@ func (s Shown) Waiting() uint64 {
 
 // Show looks at one aggregate. The reads are consistent, each for itself.
 func (s *Service) Show(ctx context.Context, aggregate string) (Shown, error) {
-	scope := s.scope()
-	marker, err := s.Markers().Get(ctx, failure.Key{
-		Group: scope.Group, Table: scope.Table, Sink: scope.Sink, SinkVersion: scope.SinkVersion, Aggregate: aggregate,
-	})
+	marker, err := s.Markers().Get(ctx, s.scope().Key(aggregate))
 	if err != nil {
 		return Shown{}, s.absent(err, "control table", s.config.Control)
 	}

@@ -178,9 +178,8 @@ func TestH20_WorkersSweep(t *testing.T) {
 		}
 		p.eventually("the letters come", func() bool { return len(p.engine.Messages("failures")) == 3 })
 		fails := p.engine.Inject(localaws.Fault{Do: localaws.FailBefore, Match: func(c localaws.Call) bool { return c.Operation == "ReceiveMessage" }})
-		scope := p.scope()
 		for i := range 2 {
-			key := failure.Key{Group: scope.Group, Table: scope.Table, Sink: scope.Sink, SinkVersion: scope.SinkVersion, Aggregate: fmt.Sprintf("gift-%d", i)}
+			key := p.scope().Key(fmt.Sprintf("gift-%d", i))
 			if v, _, err := p.Markers().Apply(t.Context(), key, failure.Heal(1, fmt.Sprint("healed-", i))); err != nil || v != failure.Applied {
 				t.Fatal(v, err)
 			}

@@ -14,14 +14,14 @@ import (
 )
 
 // Crashed lists the markers of a sink that are not live and of class crash,
-// consistently. The sink is the key's, whose aggregate does not matter.
+// consistently.
 //
 // Every worker asks when it begins, and cannot begin without an answer, so this
 // must not mean reading 64 partitions: a block of that class has a row of its
 // own in one. Rows whose block is over are deleted on the way.
-func (s *Store) Crashed(ctx context.Context, of failure.Key) ([]failure.Marker, error) {
+func (s *Store) Crashed(ctx context.Context, scope failure.Scope) ([]failure.Marker, error) {
 	blocks := map[string]string{} // by aggregate
-	partition := controlkey.Crashes(of.Group, of.Table, of.Sink, of.SinkVersion)
+	partition := controlkey.Crashes(scope.Group, scope.Table, scope.Sink, scope.SinkVersion)
 	err := s.rows(ctx, partition, func(aggregate string, row event.Item) {
 		id, _ := row[failure.BlockIDAttribute].(event.String)
 		blocks[aggregate] = string(id)
@@ -31,15 +31,15 @@ func (s *Store) Crashed(ctx context.Context, of failure.Key) ([]failure.Marker, 
 	}
 	var markers []failure.Marker
 	for aggregate, block := range blocks {
-		of.Aggregate = aggregate
-		marker, err := s.Get(ctx, of)
+		key := scope.Key(aggregate)
+		marker, err := s.Get(ctx, key)
 		switch {
 		case err != nil:
 			return nil, err
 		case marker.NotLive() && marker.BlockID == block:
 			markers = append(markers, marker)
 		default:
-			if err := s.uncrash(ctx, of, block); err != nil {
+			if err := s.uncrash(ctx, key, block); err != nil {
 				return nil, err
 			}
 		}

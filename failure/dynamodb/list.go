@@ -15,34 +15,16 @@ import (
 	"millrace/internal/controlkey"
 )
 
-// Scope is one sink's markers and outbox.
-type Scope struct {
-	Group       string
-	Table       string // the source table
-	Sink        string
-	SinkVersion int
-}
-
-func (s Scope) key(aggregate string) failure.Key {
-	return failure.Key{Group: s.Group, Table: s.Table, Sink: s.Sink, SinkVersion: s.SinkVersion, Aggregate: aggregate}
-}
-
-// Foreign is a row that this build cannot read. It is left alone and shown.
-type Foreign struct {
-	Row    string // its key, as text
-	Reason string
-}
-
-// Markers lists the markers of a sink that are not live, consistently, and the
+// Standing lists the markers of a sink that are not live, consistently, and the
 // rows among them that this build cannot read.
-func (s *Store) Markers(ctx context.Context, scope Scope) (markers []failure.Marker, foreign []Foreign, err error) {
+func (s *Store) Standing(ctx context.Context, scope failure.Scope) (markers []failure.Marker, foreign []failure.Foreign, err error) {
 	for part := range controlkey.MarkerParts {
 		partition := controlkey.Markers(scope.Group, scope.Table, scope.Sink, scope.SinkVersion, part)
 		err := s.rows(ctx, partition, func(aggregate string, row event.Item) {
-			marker, err := failure.ParseMarker(scope.key(aggregate), row)
+			marker, err := failure.ParseMarker(scope.Key(aggregate), row)
 			switch {
 			case err != nil:
-				foreign = append(foreign, Foreign{Row: partition + " / " + aggregate, Reason: err.Error()})
+				foreign = append(foreign, failure.Foreign{Row: partition + " / " + aggregate, Reason: err.Error()})
 			case marker.NotLive():
 				markers = append(markers, marker)
 			}
@@ -54,26 +36,15 @@ func (s *Store) Markers(ctx context.Context, scope Scope) (markers []failure.Mar
 	return markers, foreign, nil
 }
 
-// Standing lists the markers of a sink that are not live, consistently, and
-// names the rows among them that this build cannot read, with the reason. The
-// sink is the key's, whose aggregate does not matter.
-func (s *Store) Standing(ctx context.Context, of failure.Key) (markers []failure.Marker, unread []string, err error) {
-	markers, foreign, err := s.Markers(ctx, Scope{Group: of.Group, Table: of.Table, Sink: of.Sink, SinkVersion: of.SinkVersion})
-	for _, f := range foreign {
-		unread = append(unread, f.Row+": "+f.Reason)
-	}
-	return markers, unread, err
-}
-
 // Promises lists the letters that are still to be sent.
-func (s *Store) Promises(ctx context.Context, scope Scope) (promises []failure.Promise, err error) {
+func (s *Store) Promises(ctx context.Context, scope failure.Scope) (promises []failure.Promise, err error) {
 	for part := range controlkey.OutboxParts {
 		partition := controlkey.Outboxes(scope.Group, scope.Table, scope.Sink, scope.SinkVersion, part)
 		err := s.rows(ctx, partition, func(aggregate string, row event.Item) {
 			id, _ := row["blockId"].(event.String)
 			version, _ := failure.AsVersion(row["version"])
 			promises = append(promises, failure.Promise{
-				Key: scope.key(aggregate), Outbox: failure.Outbox{BlockID: string(id), Version: version},
+				Key: scope.Key(aggregate), Outbox: failure.Outbox{BlockID: string(id), Version: version},
 			})
 		})
 		if err != nil {

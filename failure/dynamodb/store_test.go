@@ -17,11 +17,9 @@ import (
 	"millrace/internal/localaws"
 )
 
-var scope = dynamodb.Scope{Group: "g", Table: "orders-events", Sink: "view", SinkVersion: 1}
+var scope = failure.Scope{Group: "g", Table: "orders-events", Sink: "view", SinkVersion: 1}
 
-func keyOf(aggregate string) failure.Key {
-	return failure.Key{Group: scope.Group, Table: scope.Table, Sink: scope.Sink, SinkVersion: scope.SinkVersion, Aggregate: aggregate}
-}
+func keyOf(aggregate string) failure.Key { return scope.Key(aggregate) }
 
 func open(t *testing.T) (*localaws.Engine, *dynamodb.Store) {
 	t.Helper()
@@ -122,13 +120,13 @@ func TestMarkersAreListedUntilTheyAreLive(t *testing.T) {
 	if v, _, err := store.Apply(t.Context(), keyOf("order|7"), failure.Heal(8, "g-7-healed")); err != nil || v != failure.Applied {
 		t.Fatalf("healing gave %v, %v", v, err)
 	}
-	markers, foreign, err := store.Markers(t.Context(), scope)
+	markers, foreign, err := store.Standing(t.Context(), scope)
 	if err != nil || len(foreign) != 0 || len(markers) != 149 {
 		t.Fatalf("listed %d markers, %d foreign rows, %v", len(markers), len(foreign), err)
 	}
 	other := scope
 	other.SinkVersion = 2
-	if markers, _, err := store.Markers(t.Context(), other); err != nil || len(markers) != 0 {
+	if markers, _, err := store.Standing(t.Context(), other); err != nil || len(markers) != 0 {
 		t.Fatalf("another version of the sink has %d markers, %v", len(markers), err)
 	}
 }
@@ -175,7 +173,7 @@ func TestH18_CrashedAreListed(t *testing.T) {
 	}
 	listed := func(want map[failure.Key]uint64) {
 		t.Helper()
-		markers, err := store.Crashed(t.Context(), keyOf(""))
+		markers, err := store.Crashed(t.Context(), scope)
 		if err != nil {
 			t.Fatal(err)
 		}

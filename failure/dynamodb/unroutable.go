@@ -18,8 +18,8 @@ import (
 
 // EverySink is the scope of what concerns no sink alone: the unroutable records
 // of a group on a table, and their outbox.
-func EverySink(group, table string) Scope {
-	return Scope{Group: group, Table: table, Sink: failure.EverySink, SinkVersion: 1}
+func EverySink(group, table string) failure.Scope {
+	return failure.Scope{Group: group, Table: table, Sink: failure.EverySink, SinkVersion: 1}
 }
 
 // PutUnroutable writes the row of a record and the promise of its letter, both
@@ -59,13 +59,13 @@ func (s *Store) PutUnroutable(ctx context.Context, u failure.Unroutable) error {
 
 // Unroutables lists the unroutable records of a group on a table, consistently,
 // and the rows among them that this build cannot read.
-func (s *Store) Unroutables(ctx context.Context, group, table string) (records []failure.Unroutable, foreign []Foreign, err error) {
+func (s *Store) Unroutables(ctx context.Context, group, table string) (records []failure.Unroutable, foreign []failure.Foreign, err error) {
 	for part := range controlkey.MarkerParts {
 		partition := controlkey.Markers(group, table, failure.EverySink, 1, part)
 		err := s.rows(ctx, partition, func(name string, row event.Item) {
 			u, err := failure.ParseUnroutable(group, table, strings.TrimPrefix(name, failure.LetterPrefix), row)
 			if err != nil {
-				foreign = append(foreign, Foreign{Row: partition + " / " + name, Reason: err.Error()})
+				foreign = append(foreign, failure.Foreign{Row: partition + " / " + name, Reason: err.Error()})
 				return
 			}
 			records = append(records, u)

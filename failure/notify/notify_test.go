@@ -17,13 +17,11 @@ import (
 	"millrace/internal/localaws"
 )
 
-var scope = store.Scope{Group: "g", Table: "orders-events", Sink: "view", SinkVersion: 1}
+var scope = failure.Scope{Group: "g", Table: "orders-events", Sink: "view", SinkVersion: 1}
 
 var blockedAt = time.Unix(1_700_000_000, 0)
 
-func keyOf(aggregate string) failure.Key {
-	return failure.Key{Group: "g", Table: "orders-events", Sink: "view", SinkVersion: 1, Aggregate: aggregate}
-}
+func keyOf(aggregate string) failure.Key { return scope.Key(aggregate) }
 
 // queue accepts letters until it is told not to.
 type queue struct {

@@ -20,7 +20,7 @@ import (
 // outbox is one sink's, seen by one process.
 type outbox struct {
 	*markers.Store
-	scope markers.Scope
+	scope failure.Scope
 }
 
 func (o outbox) Promises(ctx context.Context) ([]failure.Promise, error) {

@@ -122,7 +122,7 @@ func (p *process) redriveSink(name string, list []failure.Marker, events int) {
 func (p *process) blocked(sink string) (list []failure.Marker, err error) {
 	store := p.w.markerStore(p.app)
 	for try := range 5 {
-		list, _, err = store.Markers(p.ctx, scope(sink))
+		list, _, err = store.Standing(p.ctx, scope(sink))
 		if err == nil || p.ctx.Err() != nil {
 			return list, err
 		}
@@ -143,8 +143,8 @@ func (w *world) markerStore(app string) *markers.Store {
 	return markers.New(markers.Options{Client: w.client(app), Table: controlTable})
 }
 
-func scope(sink string) markers.Scope {
-	return markers.Scope{Group: group, Table: eventsTable, Sink: sink, SinkVersion: 1}
+func scope(sink string) failure.Scope {
+	return failure.Scope{Group: group, Table: eventsTable, Sink: sink, SinkVersion: 1}
 }
 
 // operate is the operator once the cause is gone: job after job, until nothing
