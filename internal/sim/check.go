@@ -34,7 +34,8 @@ func (v Violation) String() string { return fmt.Sprintf("[%s] %s: %s", v.Rule, v
 //	          effect (I3)
 //	marker    a row changes its state by one of the protocol's steps, under a
 //	          generation that it never had
-//	held      in the end no marker is held (C9)
+//	held      in the end no marker is held (C9), and when the world has come to
+//	          rest none that its position has passed, or whose hole is filled
 //	letter    letters are of blocks that were, none is on record as sent before
 //	          the queue has it, and that of each block that stands when the
 //	          world has come to rest is in the queue then

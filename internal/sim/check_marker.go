@@ -62,6 +62,12 @@ func (c *checker) inEffect(m Marker, number int) bool {
 	return number == 0 || ok && !at.After(m.At)
 }
 
+// overtaken reports whether the position had passed a marker at a time.
+func (c *checker) overtaken(m Marker, when time.Time) bool {
+	m.At = when
+	return c.inEffect(m, m.Seen)
+}
+
 // letters judges what the queue got. Its times are to the millisecond, rounded
 // down.
 func (c *checker) letters() {
@@ -88,12 +94,13 @@ func (c *checker) letters() {
 		}
 		standing[of] = m
 	}
-	c.untold()
+	c.rested()
 }
 
-// untold finds the blocks that stood when the world had come to rest, and whose
-// letters were not in the queue: never sent, or deleted too early.
-func (c *checker) untold() {
+// rested judges the blocks that stood when the world had come to rest: those
+// that end by themselves had ended, and the letters of the others were in the
+// queue, neither unsent nor deleted too early.
+func (c *checker) rested() {
 	standing := map[version]Marker{}
 	for _, m := range c.Markers {
 		if !m.At.After(c.Rested) {
@@ -101,6 +108,9 @@ func (c *checker) untold() {
 		}
 	}
 	for _, m := range standing {
+		if m.holds() && (m.State == "blocked" && m.Class == "gap" || c.overtaken(m, c.Rested)) {
+			c.violated("held", m.Aggregate, "it was still %s at %d in %s, class %s, seen %d, when all else had come to rest", m.State, m.Blocked, m.Sink, m.Class, m.Seen)
+		}
 		if m.State == "blocked" && !c.Told[m.Block] {
 			c.violated("letter", m.Aggregate, "the letter of its block %s at %d in %s was not in the queue when all else had come to rest", m.Block, m.Blocked, m.Sink)
 		}

@@ -150,6 +150,8 @@ func TestCheckFindsWhatIsBroken(t *testing.T) {
 		}},
 		{"the version that failed moved", "marker", func(e *Evidence) { e.Markers[1].Blocked = 2 }},
 		{"a block without a version on record", "marker", func(e *Evidence) { e.Markers[0].Seen = 0 }},
+		{"a marker that its position has passed", "held", func(e *Evidence) { e.Effects[6].At, e.Effects[7].At = at(25), at(26) }},
+		{"a hole that is filled", "held", func(e *Evidence) { e.Markers[2].Class = "gap" }},
 		{"a marker left held", "held", func(e *Evidence) { e.Markers = e.Markers[:4] }},
 		{"a letter of no block", "letter", func(e *Evidence) { e.Letters[0].Block = "g9" }},
 		{"a letter of another version", "letter", func(e *Evidence) { e.Letters[0].Version = 2 }},

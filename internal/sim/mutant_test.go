@@ -172,6 +172,7 @@ func contended(seed uint64) Plan {
 
 // TestContended: in those worlds nothing is wrong by itself.
 func TestContended(t *testing.T) {
+	t.Parallel()
 	for seed := *first; seed < *first+max(1, *seeds/5); seed++ {
 		plan := contended(seed)
 		if e, found := play(t, plan, Tamper{}); len(found) > 0 {
@@ -206,6 +207,7 @@ func TestMutants(t *testing.T) {
 		{"a letter taken for sent", "letter", 1, Tamper{Queue: func(notify.Queue) notify.Queue { return deaf{} }}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel() // each world has a bubble of its own
 			tc.tamper.Bound = 20 * time.Second
 			plan := NewPlan
 			if tc.tamper.Markers != nil {
@@ -226,6 +228,7 @@ func TestMutants(t *testing.T) {
 // nanosecond. Of two calls in one instant chance decides which comes first, so
 // a few may differ; where most do, a wait or a choice is drawn past the seed.
 func TestRepeat(t *testing.T) {
+	t.Parallel()
 	const worlds = 3
 	same := 0
 	for seed := uint64(1); seed <= worlds; seed++ {

@@ -77,8 +77,14 @@ func (p *Plan) poison() {
 	// The first seconds have no blocks yet.
 	after := func(at time.Duration) time.Duration { return at + time.Duration(r.Int64N(int64(p.Quiet-at))) }
 	moment := func() time.Duration { return after(5 * time.Second) }
-	if r.IntN(3) > 0 {
+	// What fails for an unknown reason is blocked only while others of its sink
+	// have success: it is mended before the appends end.
+	puzzled := slices.ContainsFunc(p.Poisons, func(poison Poison) bool { return poison.How == puzzles })
+	if r.IntN(3) > 0 || puzzled {
 		p.Fix = after(5*time.Second) / 2
+		if puzzled {
+			p.Fix = p.Quiet/2 + p.Fix/2
+		}
 		p.Steps = append(p.Steps, p.deploy(r)...)
 	}
 	for n := range pick(r, 0, 1, 2, 3) {

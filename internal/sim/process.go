@@ -16,11 +16,15 @@ import (
 	adapter "millrace/source/dynamodbstreams"
 )
 
-// The leases of every world, the product's defaults.
+// How the workers of every world are set up, by the product's defaults but for
+// the last two.
 const (
 	lease = 10 * time.Second
 	call  = 1500 * time.Millisecond
 	stop  = 25 * time.Second
+	// Sooner and fewer than by default: a world lasts minutes.
+	sweep    = 15 * time.Second
+	attempts = 2
 )
 
 // process is one life of a worker or a redriver, from its start to its crash or
@@ -134,7 +138,7 @@ func (p *process) work(stream pipeline.Stream) error {
 	}
 	o := pipeline.Options{
 		Group: group, Worker: p.id, Stream: stream, Control: w.control(p.app, p.id), Store: store, Layout: event.Orders(),
-		Markers: p.markers(), Table: eventsTable,
+		Markers: p.markers(), Table: eventsTable, Sweep: sweep, Attempts: attempts,
 		Lease: lease, Call: call, Drain: stop, Jitter: w.jitter("worker", p.id),
 	}
 	for _, name := range []string{viewSink, logSink} {

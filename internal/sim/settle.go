@@ -77,7 +77,8 @@ func (w *world) disarm() {
 
 // unsettled says what is not applied or not passed by a checkpoint yet, "" when
 // everything is. Where that is allowed, an aggregate may be blocked instead:
-// with all its versions on record, and its letter sent.
+// with all its versions on record, and its letter sent. What needs no operator
+// must have ended by itself.
 func (w *world) unsettled(blocked bool) string {
 	w.mu.Lock()
 	heads := maps.Clone(w.heads)
@@ -90,6 +91,10 @@ func (w *world) unsettled(blocked bool) string {
 		for sink, at := range map[string]int{viewSink: viewed, logSink: logged} {
 			m := markers[version{sink, aggregate, 0}]
 			switch {
+			case m.State == "blocked" && m.Class == "gap":
+				return fmt.Sprintf("aggregate %s is blocked in %s for version %d, which is there", aggregate, sink, m.Blocked)
+			case m.holds() && at >= m.Seen:
+				return fmt.Sprintf("aggregate %s is %s in %s up to %d and at %d", aggregate, m.State, sink, m.Seen, at)
 			case m.holds() && !blocked:
 				return fmt.Sprintf("aggregate %s is %s in %s", aggregate, m.State, sink)
 			case at < heads[aggregate] && !m.covers(heads[aggregate]):
