@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"millrace/event"
+	"millrace/failure"
 )
 
 // check looks at what no single key can be wrong in.
@@ -80,7 +81,7 @@ func (p *Pipeline) check(path string, c *Config, bad func(path, format string, a
 			bad(at+".name", "another sink of this pipeline is called %q", s.Name)
 		}
 		names[s.Name] = true
-		if s.Name == everySink {
+		if s.Name == failure.EverySink {
 			bad(at+".name", "%q stands for every sink; choose another", s.Name)
 		}
 		if s.History == "from-start" {
@@ -93,9 +94,6 @@ func (p *Pipeline) check(path string, c *Config, bad func(path, format string, a
 		s.ReadModel.check(at+".readmodel", p, c, bad)
 	}
 }
-
-// everySink is what letters of records call their sink that no sink can see.
-const everySink = "*"
 
 func (m *ReadModel) check(path string, p *Pipeline, c *Config, bad func(path, format string, args ...any)) {
 	switch {

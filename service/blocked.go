@@ -24,19 +24,19 @@ func (s *Service) scope() failure.Scope {
 	return failure.Scope{Group: s.config.Group, Table: s.config.Events, Sink: s.config.Sink, SinkVersion: s.config.Version}
 }
 
-// Selection picks blocked aggregates of the read model. Its filters all have
-// to hold; the zero value selects all.
+// Selection picks blocked aggregates of the read model, and unroutable records.
+// Its filters all have to hold; the zero value selects all.
 type Selection struct {
-	Aggregates  []string
+	Aggregates  []string // or names of unroutable records: letter: and the id
 	Fingerprint string
 	Class       string // as in event.Class
-	Limit       int    // at most so many; 0: no limit
+	Limit       int    // at most so many, unroutable records last; 0: no limit
 }
 
-func (s Selection) holds(m failure.Marker) bool {
-	return (len(s.Aggregates) == 0 || slices.Contains(s.Aggregates, m.Key.Aggregate)) &&
-		(s.Fingerprint == "" || m.Cause.Fingerprint == s.Fingerprint) &&
-		(s.Class == "" || m.Cause.Class == s.Class)
+func (s Selection) picks(name string, cause failure.Cause) bool {
+	return (len(s.Aggregates) == 0 || slices.Contains(s.Aggregates, name)) &&
+		(s.Fingerprint == "" || cause.Fingerprint == s.Fingerprint) &&
+		(s.Class == "" || cause.Class == s.Class)
 }
 
 // Listing is what stood in the control table when it was read. The markers of
@@ -45,6 +45,14 @@ type Listing struct {
 	Markers  []failure.Marker // those selected, the one that failed first at the front
 	Selected int              // how many the filters select, those beyond the limit too
 	Foreign  []failure.Foreign
+
+	Unroutable         []failure.Unroutable // those selected, the one seen first at the front
+	UnroutableSelected int
+}
+
+// Beyond is how many the filters select beyond the limit.
+func (l Listing) Beyond() int {
+	return l.Selected - len(l.Markers) + l.UnroutableSelected - len(l.Unroutable)
 }
 
 // Blocked lists blocked aggregates. It reads the control table alone, so that
@@ -54,13 +62,16 @@ func (s *Service) Blocked(ctx context.Context, selection Selection) (Listing, er
 	if err != nil {
 		return Listing{}, err
 	}
-	all = slices.DeleteFunc(all, func(m failure.Marker) bool { return !selection.holds(m) })
+	all = slices.DeleteFunc(all, func(m failure.Marker) bool { return !selection.picks(m.Key.Aggregate, m.Cause) })
 	slices.SortFunc(all, func(a, b failure.Marker) int {
 		return cmp.Or(a.Cause.First.Compare(b.Cause.First), cmp.Compare(a.Key.Aggregate, b.Key.Aggregate))
 	})
 	listing := Listing{Markers: all, Selected: len(all), Foreign: foreign}
 	if selection.Limit > 0 && len(all) > selection.Limit {
 		listing.Markers = all[:selection.Limit]
+	}
+	if err := s.addUnroutable(ctx, selection, &listing); err != nil {
+		return Listing{}, err
 	}
 	return listing, nil
 }
@@ -69,16 +80,21 @@ func (s *Service) Blocked(ctx context.Context, selection Selection) (Listing, er
 // itself repeats a call that is throttled: to begin again with the first
 // partition would never come to an end on a busy table.
 func (s *Service) listed(ctx context.Context) ([]failure.Marker, []failure.Foreign, error) {
-	client := dynamodb.NewFromConfig(s.aws, func(o *dynamodb.Options) {
-		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = 10, 2*time.Second })
-	})
-	list, foreign, err := markers.New(markers.Options{Client: client, Table: s.config.Control}).Standing(ctx, s.scope())
+	list, foreign, err := s.patient().Standing(ctx, s.scope())
 	for i, m := range list {
 		if m.Cause.Fingerprint == "" { // no build of ours leaves it out, but each marker must be in a group
 			list[i].Cause.Fingerprint = failure.Fingerprint(m.Key.Sink, m.Cause.Type, m.Cause.Class, "")
 		}
 	}
 	return list, foreign, s.absent(err, "control table", s.config.Control)
+}
+
+// patient is a store whose client repeats calls that are throttled.
+func (s *Service) patient() *markers.Store {
+	client := dynamodb.NewFromConfig(s.aws, func(o *dynamodb.Options) {
+		o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) { o.MaxAttempts, o.MaxBackoff = 10, 2*time.Second })
+	})
+	return markers.New(markers.Options{Client: client, Table: s.config.Control})
 }
 
 // Group is the blocked aggregates of one fingerprint: in all likelihood one
@@ -88,6 +104,7 @@ type Group struct {
 	Class       string
 	Type        string // of the error
 	Aggregates  int
+	Records     int    // unroutable; a group has these or aggregates
 	Waiting     uint64 // versions on record from the one that failed on
 	First, Last time.Time
 	Example     string // the aggregate that failed first
@@ -116,10 +133,14 @@ func Groups(list []failure.Marker) []Group {
 	for _, g := range byFingerprint {
 		groups = append(groups, *g)
 	}
-	slices.SortFunc(groups, func(a, b Group) int {
-		return cmp.Or(cmp.Compare(b.Aggregates, a.Aggregates), cmp.Compare(a.Fingerprint, b.Fingerprint))
-	})
+	sortGroups(groups)
 	return groups
+}
+
+func sortGroups(groups []Group) {
+	slices.SortFunc(groups, func(a, b Group) int {
+		return cmp.Or(cmp.Compare(b.Aggregates+b.Records, a.Aggregates+a.Records), cmp.Compare(a.Fingerprint, b.Fingerprint))
+	})
 }
 
 // Waiting is how many versions a marker has on record, from the one that

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"millrace/failure"
+	markers "millrace/failure/dynamodb"
 	"millrace/failure/notify"
 	queue "millrace/failure/sqs"
 	"millrace/internal/jitter"
@@ -58,11 +59,16 @@ func (s *Service) Letters() (Letters, bool) {
 	return Letters{}, false
 }
 
-// outbox is the outbox of the service's sink.
+// outbox is the outbox of the service's sink, and of what concerns every sink.
 type outbox struct{ *Service }
 
 func (o outbox) Promises(ctx context.Context) ([]failure.Promise, error) {
-	return o.Markers().Promises(ctx, o.scope())
+	promises, err := o.Markers().Promises(ctx, o.scope())
+	if err != nil {
+		return nil, err
+	}
+	more, err := o.Markers().Promises(ctx, markers.EverySink(o.config.Group, o.config.Events))
+	return append(promises, more...), err
 }
 
 func (o outbox) Get(ctx context.Context, key failure.Key) (failure.Marker, error) {
@@ -81,7 +87,9 @@ func (o outbox) Kept(ctx context.Context, p failure.Promise) error {
 // begin to wait, when they go on waiting, and when they are out; no shard ever
 // waits for them.
 func (s *Service) sendLetters(ctx context.Context, q *queue.Queue) {
-	n := &notify.Notifier{Outbox: outbox{s}, Events: s.events, Queue: q, Build: s.config.Build, InlineLimit: s.config.InlineLimit}
+	n := &notify.Notifier{
+		Outbox: outbox{s}, Events: s.events, Queue: q, Build: s.config.Build, InlineLimit: s.config.InlineLimit, Unroutables: s.Markers(),
+	}
 	waits := jitter.New()
 	failures := 0
 	for pass := 0; ; pass++ {

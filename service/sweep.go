@@ -35,7 +35,7 @@ func (s *Service) SweepLetters(ctx context.Context) (deleted int, err error) {
 
 func (s *Service) sweeper(q *queue.Queue) notify.Sweeper {
 	scope := s.scope()
-	return notify.Sweeper{Markers: outbox{s}, Inbox: q, Group: scope.Group, Table: scope.Table, Sink: scope.Sink, SinkVersion: scope.SinkVersion}
+	return notify.Sweeper{Markers: outbox{s}, Unroutables: s.Markers(), Inbox: q, Group: scope.Group, Table: scope.Table, Sink: scope.Sink, SinkVersion: scope.SinkVersion}
 }
 
 // sweepLetters sweeps the queue until ctx ends, for what redrives, heals and

@@ -11,7 +11,7 @@ type groupsCommand struct{ look }
 
 // Help goes on where the verb's one line ends.
 func (groupsCommand) Help() string {
-	return `It changes nothing. Aggregates with one fingerprint failed in the same place, on the same type of event, with the same type of error: in all likelihood for one cause. WAITING counts the versions on record, from the one that failed on.`
+	return `It changes nothing. Aggregates with one fingerprint failed in the same place, on the same type of event, with the same type of error: in all likelihood for one cause. WAITING counts the versions on record, from the one that failed on. Records of class decode name no aggregate: the layout, or whoever wrote the item, is the cause.`
 }
 
 // groupLine is a group's JSON form.
@@ -21,10 +21,11 @@ type groupLine struct {
 	Class       string    `json:"class"`
 	Type        string    `json:"type"` // of the error
 	Aggregates  int       `json:"aggregates"`
+	Records     int       `json:"records"` // that name no aggregate; a group has these or aggregates
 	Waiting     uint64    `json:"waiting,string"`
 	First       time.Time `json:"firstFailedAt"`
 	Last        time.Time `json:"lastFailedAt"`
-	Example     string    `json:"example"` // the aggregate that failed first
+	Example     string    `json:"example"` // the aggregate, or the record, that failed first
 	Text        string    `json:"text"`    // its error
 }
 
@@ -40,14 +41,14 @@ func (g groupsCommand) Run(c cli.Console, s cli.Stop) error {
 	if err != nil {
 		return err
 	}
-	groups := service.Groups(listing.Markers)
+	groups := listing.Groups()
 	if g.Output == "table" {
 		return printGroups(c, groups)
 	}
 	for _, group := range groups {
 		err := cli.PrintJSON(c.Out, groupLine{
 			Schema: "millrace.groups/v1", Fingerprint: group.Fingerprint, Class: group.Class, Type: group.Type,
-			Aggregates: group.Aggregates, Waiting: group.Waiting, First: group.First, Last: group.Last, Example: group.Example, Text: group.Text,
+			Aggregates: group.Aggregates, Records: group.Records, Waiting: group.Waiting, First: group.First, Last: group.Last, Example: group.Example, Text: group.Text,
 		})
 		if err != nil {
 			return err
@@ -62,7 +63,15 @@ func printGroups(c cli.Console, groups []service.Group) error {
 	}
 	return table(c.Out, "AGGREGATES WAITING CLASS FINGERPRINT FIRST LAST EXAMPLE ERROR", func(row func(...any)) {
 		for _, g := range groups {
-			row(cli.Grouped(g.Aggregates), cli.Grouped(g.Waiting), g.Class, g.Fingerprint, moment(g.First), moment(g.Last), g.Example, g.Text)
+			row(members(g), cli.Grouped(g.Waiting), g.Class, g.Fingerprint, moment(g.First), moment(g.Last), g.Example, g.Text)
 		}
 	})
+}
+
+// members is how many failed: aggregates, or records that name none.
+func members(g service.Group) string {
+	if g.Records > 0 {
+		return cli.Grouped(g.Records) + " records"
+	}
+	return cli.Grouped(g.Aggregates)
 }

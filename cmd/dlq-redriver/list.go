@@ -17,14 +17,15 @@ type listCommand struct {
 
 // Help goes on where the verb's one line ends.
 func (listCommand) Help() string {
-	return `It changes nothing. The filters all have to hold. An aggregate that is redriving belongs to a job under way, or to one that has died: a redrive takes it over.`
+	return `It changes nothing. The filters all have to hold. An aggregate that is redriving belongs to a job under way, or to one that has died: a redrive takes it over. A record of class decode has no aggregate and goes by the name of its letter.`
 }
 
 // listLine is a marker's JSON form.
 type listLine struct {
 	Schema         string    `json:"schema"`
-	Aggregate      string    `json:"aggregate"`
-	State          string    `json:"state"` // blocked or redriving
+	Aggregate      string    `json:"aggregate"`        // empty: a record that names none
+	Record         string    `json:"record,omitempty"` // its name: letter: and its id
+	State          string    `json:"state"`            // blocked or redriving; unroutable of a record
 	BlockedVersion uint64    `json:"blockedVersion,string"`
 	SeenVersion    uint64    `json:"seenVersion,string"` // up to here versions are on record
 	Waiting        uint64    `json:"waiting,string"`     // from the one that failed on
@@ -64,28 +65,36 @@ func (l listCommand) Run(c cli.Console, s cli.Stop) error {
 	if err != nil {
 		return err
 	}
-	if more := listing.Selected - len(listing.Markers); more > 0 {
+	if more := listing.Beyond(); more > 0 {
 		fmt.Fprintf(c.Err, "dlq-redriver: %s more are selected, beyond --limit\n", cli.Grouped(more))
 	}
 	if l.Output == "table" {
-		return printList(c, listing.Markers)
+		return printList(c, listing)
 	}
 	for _, m := range listing.Markers {
 		if err := cli.PrintJSON(c.Out, lineOf(m, "millrace.list/v1")); err != nil {
 			return err
 		}
 	}
+	for _, u := range listing.Unroutable {
+		if err := cli.PrintJSON(c.Out, recordOf(u, "millrace.list/v1")); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
-func printList(c cli.Console, list []failure.Marker) error {
-	if len(list) == 0 {
+func printList(c cli.Console, list service.Listing) error {
+	if len(list.Markers)+len(list.Unroutable) == 0 {
 		return cli.PrintText(c.Out, "Nothing that is selected is blocked.\n")
 	}
 	return table(c.Out, "AGGREGATE STATE VERSION WAITING CLASS FINGERPRINT ATTEMPTS FIRST LAST ERROR", func(row func(...any)) {
-		for _, m := range list {
+		for _, m := range list.Markers {
 			row(m.Key.Aggregate, m.State, m.BlockedVersion, cli.Grouped(service.Waiting(m)), m.Cause.Class, m.Cause.Fingerprint,
 				m.Cause.Attempts, moment(m.Cause.First), moment(m.Cause.Last), m.Cause.Text)
+		}
+		for _, u := range list.Unroutable {
+			row(nameOf(u), unroutable, "-", "-", u.Cause.Class, u.Cause.Fingerprint, u.Cause.Attempts, moment(u.Cause.First), moment(u.Cause.Last), u.Cause.Text)
 		}
 	})
 }

@@ -32,12 +32,15 @@ func (l look) Validate() error {
 // filter is the flags that select by cause.
 type filter struct {
 	Fingerprint string `help:"Only those of this fingerprint, as groups prints it." placeholder:"F"`
-	Class       string `help:"Only those of this class: permanent, gap, unknown, transient, batch or crash." placeholder:"CLASS"`
+	Class       string `help:"Only those of this class: permanent, gap, unknown, transient, batch, crash or decode." placeholder:"CLASS"`
 	Limit       int    `name:"limit" help:"At most so many, those that failed first; 0 means no limit." default:"0"`
 }
 
 // blocking are the classes of errors that block.
-var blocking = []string{event.Permanent.String(), event.Gap.String(), event.Unknown.String(), event.Transient.String(), event.Batch.String(), event.Crash.String()}
+var blocking = []string{
+	event.Permanent.String(), event.Gap.String(), event.Unknown.String(), event.Transient.String(), event.Batch.String(),
+	event.Crash.String(), event.Decode.String(),
+}
 
 func (f filter) check() error {
 	switch {

@@ -271,7 +271,7 @@ func TestUsage(t *testing.T) {
 		{"redrive", []string{"say which", "--all"}},
 		{"redrive a --all", []string{"only one of these"}},
 		{"redrive --all --class gap", []string{"only one of these"}},
-		{"redrive --class gpa", []string{`--class is "gpa" and must be one of permanent, gap, unknown, transient, batch, crash`}},
+		{"redrive --class gpa", []string{`--class is "gpa" and must be one of permanent, gap, unknown, transient, batch, crash, decode`}},
 		{"redrive --all --rate=-1", []string{"--rate is -1", "0 means no limit"}},
 		{"redrive --all --rate=NaN", []string{"--rate is NaN"}},
 		{"redrive --all --limit=-1", []string{"--limit is -1"}},

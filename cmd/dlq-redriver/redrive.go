@@ -16,13 +16,14 @@ import (
 type redriveCommand struct {
 	look
 	filter
-	Aggregate []string `arg:"" optional:"" help:"Aggregates to bring back; or choose them by the flags."`
-	All       bool     `help:"All that are blocked."`
-	Execute   bool     `help:"Do it. Without it nothing is changed."`
-	Rate      float64  `help:"Aggregates begun per second; 0 means no limit." default:"50"`
-	Parallel  int      `help:"Aggregates worked on at a time, after the first ten, which go one by one." default:"8"`
-	Queue     string   `help:"On-failure queue, name or URL: at the end letters that have nothing left to tell are deleted from it. Default: workers do it." placeholder:"QUEUE"`
-	StopAt    float64  `help:"Stop when this share of what was tried could not be released, from the tenth on." default:"0.2"`
+	Aggregate  []string `arg:"" optional:"" help:"Aggregates to bring back; or choose them by the flags."`
+	All        bool     `help:"All that are blocked."`
+	Execute    bool     `help:"Do it. Without it nothing is changed."`
+	Rate       float64  `help:"Aggregates begun per second; 0 means no limit." default:"50"`
+	Parallel   int      `help:"Aggregates worked on at a time, after the first ten, which go one by one." default:"8"`
+	Queue      string   `help:"On-failure queue, name or URL: at the end letters that have nothing left to tell are deleted from it. Default: workers do it." placeholder:"QUEUE"`
+	ForgetGone bool     `help:"Of records that name no aggregate: end those whose items the event table does not have any more. Nobody can bring them back."`
+	StopAt     float64  `help:"Stop when this share of what was tried could not be released, from the tenth on." default:"0.2"`
 }
 
 // Help goes on where the verb's one line ends.
@@ -31,7 +32,9 @@ func (redriveCommand) Help() string {
 
 Without --execute it is a dry run: it folds the waiting versions with this build, and says what would be released and what would fail. With it, it prints the count and begins: each aggregate is claimed, gets all its waiting versions in order, through the same fold and conditions as from a worker, and is released; one that fails is blocked again and not tried twice.
 
-It may run beside workers and other redrives. SIGINT finishes what is under way; a second one, or a kill, leaves claims that the next redrive takes over. Exit code 3: not all that was selected was released, or would be.`
+A record that names no aggregate is looked at again by its item's key: if it is an event by now, it is applied in order and its row ends; so does the row of an item that the layout filters by now.
+
+It may run beside workers and other redrives. SIGINT finishes what is under way; a second one, or a kill, leaves claims that the next redrive takes over. Exit code 3: not all that was selected was released or ended, or would be.`
 }
 
 func (r redriveCommand) check() error {
@@ -49,6 +52,8 @@ func (r redriveCommand) check() error {
 		return fmt.Errorf("--rate is %v and must not be negative; 0 means no limit", r.Rate)
 	case r.Parallel < 1:
 		return fmt.Errorf("--parallel is %d and must be at least 1", r.Parallel)
+	case r.ForgetGone && !r.Execute:
+		return errors.New("--forget-gone is given without --execute: a dry run ends nothing")
 	case r.Queue != "" && !r.Execute:
 		return errors.New("--queue is given without --execute: a dry run deletes no letters")
 	case !(r.StopAt > 0 && r.StopAt <= 1):
@@ -91,11 +96,14 @@ func (r redriveCommand) Run(c cli.Console, s cli.Stop) error {
 // mistyped, or released already.
 func (r redriveCommand) tellNotBlocked(c cli.Console, listing service.Listing) {
 	blocked := map[string]bool{}
+	for _, u := range listing.Unroutable {
+		blocked[nameOf(u)] = true
+	}
 	for _, m := range listing.Markers {
 		blocked[m.Key.Aggregate] = true
 	}
 	for _, name := range r.Aggregate {
-		if !blocked[name] && listing.Selected == len(listing.Markers) {
+		if !blocked[name] && listing.Beyond() == 0 {
 			fmt.Fprintf(c.Err, "dlq-redriver: %s is not blocked\n", clean(name))
 		}
 	}
@@ -116,11 +124,14 @@ func (r redriveCommand) dryRun(ctx context.Context, c cli.Console, pipeline *ser
 	if err != nil {
 		return r.Told(ctx, err, "the dry run is not complete")
 	}
+	if err := r.lookAtRecords(ctx, pipeline, listing.Unroutable, result); err != nil {
+		return r.Told(ctx, err, "the dry run is not complete")
+	}
 	result.sort()
 	if err := r.print(c, result); err != nil {
 		return err
 	}
-	if result.WouldFail > 0 {
+	if result.WouldFail > 0 || result.WouldEnd < result.Unroutable {
 		return &cli.ExitError{Code: cli.Partly}
 	}
 	return nil
@@ -153,13 +164,16 @@ func (r redriveCommand) execute(ctx context.Context, c cli.Console, s cli.Stop, 
 	counts, err := pipeline.Redrive(ctx, s.Abort, listing.Markers, options)
 	result.Released, result.Failed, result.Left = counts.Released, counts.Failed, counts.Left
 	result.Paused, result.Untouched, result.Stopped = counts.Paused, counts.Untouched, counts.Stopped
+	if err == nil && counts.Stopped == "" {
+		err = r.rerouteRecords(ctx, c, s, pipeline, listing.Unroutable, result)
+	}
 	result.sort()
 	result.LettersDeleted = r.sweep(ctx, c, pipeline, counts)
 	if printed := r.print(c, result); printed != nil {
 		return printed
 	}
 	switch {
-	case counts.Done():
+	case counts.Done() && result.Ended == result.Unroutable:
 		return nil
 	case s.Drain.Err() != nil && err != nil:
 		return &cli.ExitError{Code: cli.Interrupted, Cause: errors.New("interrupted; the markers tell what is left, and the same command goes on with it")}
@@ -186,8 +200,8 @@ func (r redriveCommand) print(c cli.Console, result *redriveResult) error {
 // resultOf is the result before anything came of it.
 func resultOf(listing service.Listing) *redriveResult {
 	r := &redriveResult{
-		Schema: "millrace.redrive/v1", Selected: len(listing.Markers), Beyond: listing.Selected - len(listing.Markers),
-		Aggregates: []aggregateLine{}, groups: service.Groups(listing.Markers),
+		Schema: "millrace.redrive/v1", Selected: len(listing.Markers), Beyond: listing.Beyond(), Unroutable: len(listing.Unroutable), Records: []recordLine{},
+		Aggregates: []aggregateLine{}, groups: listing.Groups(),
 	}
 	for _, m := range listing.Markers {
 		r.Waiting += service.Waiting(m)

@@ -32,6 +32,11 @@ type redriveResult struct {
 
 	Aggregates []aggregateLine `json:"aggregates"`
 
+	Unroutable int          `json:"unroutable"` // records selected; no other count has them, but for Beyond
+	WouldEnd   int          `json:"wouldEnd"`
+	Ended      int          `json:"ended"` // in effect everywhere, no event, or forgotten
+	Records    []recordLine `json:"records"`
+
 	groups []service.Group
 }
 
@@ -73,13 +78,14 @@ func (r *redriveResult) text(out io.Writer) error {
 	if r.LettersDeleted != nil {
 		fmt.Fprintf(&b, "  %-13s  %9s   deleted from the queue\n", "letters", cli.Grouped(*r.LettersDeleted))
 	}
+	r.countRecords(&b)
 	if r.Beyond > 0 {
 		fmt.Fprintf(&b, "  %-13s  %9s   left out by --limit\n", "beyond", cli.Grouped(r.Beyond))
 	}
 	if r.Stopped != "" {
 		fmt.Fprintf(&b, "\nStopped: %s. See what they fail on with groups.\n", r.Stopped)
 	}
-	if err := cli.PrintText(out, b.String()); err != nil || r.Executed || r.Selected == 0 {
+	if err := cli.PrintText(out, b.String()); err != nil || r.Executed || r.Selected+r.Unroutable == 0 {
 		return err
 	}
 	return r.details(out)
@@ -93,7 +99,7 @@ func (r *redriveResult) details(out io.Writer) error {
 	}
 	err := table(out, "AGGREGATES WAITING CLASS FINGERPRINT EXAMPLE", func(row func(...any)) {
 		for _, g := range r.groups {
-			row(cli.Grouped(g.Aggregates), cli.Grouped(g.Waiting), g.Class, g.Fingerprint, g.Example)
+			row(members(g), cli.Grouped(g.Waiting), g.Class, g.Fingerprint, g.Example)
 		}
 	})
 	if err != nil {

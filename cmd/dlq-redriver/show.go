@@ -13,7 +13,7 @@ import (
 
 type showCommand struct {
 	look
-	Aggregate    string `arg:"" help:"The aggregate."`
+	Aggregate    string `arg:"" help:"The aggregate, or a record by its name: letter: and its id."`
 	ShowPayloads bool   `help:"Show the event that failed as well, as the event store has it today."`
 }
 
@@ -46,6 +46,13 @@ func (s showCommand) Run(c cli.Console, stop cli.Stop) error {
 	pipeline, err := s.Service(ctx)
 	if err != nil {
 		return err
+	}
+	record, err := pipeline.ShowUnroutable(ctx, s.Aggregate)
+	if err != nil {
+		return s.Told(ctx, err, "not all of it was read")
+	}
+	if record != nil {
+		return s.record(c, *record)
 	}
 	shown, err := pipeline.Show(ctx, s.Aggregate)
 	if err != nil {

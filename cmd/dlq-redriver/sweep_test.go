@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -25,7 +26,7 @@ func (w *world) letters(queue string, n int) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	config.Queue = queue
+	config.Queue, config.Lease = queue, time.Second
 	s, err := cli.Wire(w.t.Context(), config)
 	if err != nil {
 		w.t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"millrace/failure"
 	"millrace/internal/cli"
 	"millrace/pipeline"
 	"millrace/service"
@@ -158,8 +159,10 @@ type progress struct {
 	Shards      int    `json:"shards"`
 	Pending     int    `json:"pending"`
 	Troubles    int    `json:"troubles"`
-	// Paused names the sinks that are paused, an empty list when none is.
-	Paused []string `json:"paused"`
+	// Paused names the sinks that are paused, an empty list when none is; "*" is
+	// all of them, and PausedReason says why: layout.
+	Paused       []string `json:"paused"`
+	PausedReason string   `json:"pausedReason,omitempty"`
 	lettersProgress
 }
 
@@ -170,8 +173,16 @@ func progressOf(wired *service.Service, w *pipeline.Worker) progress {
 		Schema:          "millrace.progress/v1", Records: s.Records, Applied: s.Applied, Duplicates: s.Duplicates,
 		GapsArrived: s.GapsArrived, GapsFilled: s.GapsFilled, Runs: s.Runs, Retries: s.Retries, Trimmed: s.Trimmed,
 		Violations: s.Violations, Unroutable: s.Unroutable, Shards: s.Shards, Pending: s.Pending, Troubles: len(w.Troubles()),
-		Paused: append([]string{}, s.PausedSinks...),
+		Paused: pausedOf(s), PausedReason: s.PausedReason,
 	}
+}
+
+// pausedOf are the sinks that take nothing at present.
+func pausedOf(s pipeline.Stats) []string {
+	if s.PausedReason != "" {
+		return []string{failure.EverySink}
+	}
+	return append([]string{}, s.PausedSinks...)
 }
 
 // startProgress prints a line at each interval, and a last one when the
