@@ -73,19 +73,22 @@ func (l *lane) awaitSweep(ctx context.Context, wait time.Duration) bool {
 }
 
 // once makes one pass over the markers that stand.
-func (s *sweeper) once(ctx context.Context) error {
+func (s *sweeper) once(ctx context.Context) (err error) {
 	arrived := s.takeArrived()
+	defer func() {
+		if err != nil {
+			s.arrive(arrived) // or their blocks would wait for the next look
+		}
+	}()
 	call, cancel := context.WithTimeout(ctx, listCall)
 	markers, foreign, err := s.w.opts.Markers.Standing(call, s.scope())
 	cancel()
 	if err != nil {
-		s.arrive(arrived)
 		return err
 	}
 	s.tellForeign(foreign)
 	s.knowHoles(markers)
 	if markers, err = s.heal(ctx, markers); err != nil {
-		s.arrive(arrived)
 		return err
 	}
 	return s.fillHoles(ctx, markers, arrived)

@@ -123,6 +123,29 @@ func TestH17_GapEndsWhenItsRecordArrives(t *testing.T) {
 	})
 }
 
+// TestH17_ArrivalOutlivesAFailedLook: the event store cannot be asked when the
+// record of the missing version arrives. That must not leave the aggregate to
+// the next look, which is a day away.
+func TestH17_ArrivalOutlivesAFailedLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 1})
+		markers := newMarkerTable()
+		r := w.hole(markers, func() *running { return w.start("one", withMarkers(markers), sweeping(24*time.Hour)) })
+		time.Sleep(time.Minute)
+		before := w.calls("TransactGetItems", r.app)
+		w.engine.Inject(localaws.Fault{
+			Match: func(c localaws.Call) bool { return c.App == r.app && c.Operation == "TransactGetItems" }, Do: localaws.Throttle, Times: 12, // more than one look makes
+		})
+		w.write("a", 1, happened())
+		eventually(t, time.Minute, "the marker is ended", func() bool { return !markers.marker(t, "a").NotLive() })
+		if n := w.calls("TransactGetItems", r.app) - before; n < 13 {
+			t.Errorf("%d calls, of which twelve fail", n)
+		}
+		r.end()
+		w.wholly()
+	})
+}
+
 // TestH17_GapEndsBySweep: the record of the missing version never comes, since
 // the stream has forgotten it before anybody read it; the item is there. The
 // looks for it grow further apart, up to an hour.

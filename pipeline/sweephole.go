@@ -59,12 +59,14 @@ func (s *sweeper) due(ctx context.Context, m failure.Marker, arrived bool) (bool
 		return false, nil
 	}
 	events, err := s.w.opts.Store.Confirm(ctx, m.Key.Aggregate, []uint64{m.BlockedVersion})
-	if err == nil && len(events) == 0 {
-		look.pause = min(max(2*look.pause, s.w.opts.Sweep), max(mostPause, s.w.opts.Sweep))
-		look.next = time.Now().Add(look.pause)
-		s.looks[m.BlockID] = look
+	if err != nil || len(events) > 0 {
+		delete(s.looks, m.BlockID) // what cannot be redriven now is looked at by the next sweep
+		return len(events) > 0, err
 	}
-	return len(events) > 0, err
+	look.pause = min(max(2*look.pause, s.w.opts.Sweep), max(mostPause, s.w.opts.Sweep))
+	look.next = time.Now().Add(look.pause)
+	s.looks[m.BlockID] = look
+	return false, nil
 }
 
 // forgetOthers forgets the blocks and claims that do not stand any more.
