@@ -49,7 +49,7 @@ func (s *Store) Crashed(ctx context.Context, scope failure.Scope) ([]failure.Mar
 
 // crashRow is the row of a block of class crash.
 func (s *Store) crashRow(k failure.Key, block string) types.TransactWriteItem {
-	row := keyOf(controlkey.Crash(k.Group, k.Table, k.Sink, k.SinkVersion, k.Aggregate))
+	row := rowOf(k, controlkey.Crash(k.Group, k.Table, k.Sink, k.SinkVersion, k.Aggregate))
 	row[controlkey.Schema] = &types.AttributeValueMemberN{Value: "1"}
 	row[failure.BlockIDAttribute] = &types.AttributeValueMemberS{Value: block}
 	return types.TransactWriteItem{Put: &types.Put{TableName: aws.String(s.table), Item: row}}

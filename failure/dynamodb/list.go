@@ -88,11 +88,12 @@ func (s *Store) rows(ctx context.Context, partition string, row func(aggregate s
 				return fmt.Errorf("listing %s: %w", partition, err)
 			}
 			sort, _ := item[controlkey.SK].(event.String)
-			parts, ok := controlkey.Parts(string(sort))
-			if !ok || len(parts) != 1 {
+			attribute, _ := item[controlkey.Aggregate].(event.String)
+			aggregate, ok := controlkey.AggregateOf(string(sort), string(attribute))
+			if !ok {
 				continue // no builder of ours wrote it
 			}
-			row(parts[0], item)
+			row(aggregate, item)
 		}
 	}
 	return nil

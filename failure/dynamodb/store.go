@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -46,6 +47,9 @@ func New(o Options) *Store {
 // it stands then. After an error nobody knows whether it took effect; the very
 // same transition may be applied again.
 func (s *Store) Apply(ctx context.Context, key failure.Key, t failure.Transition) (failure.Verdict, failure.Marker, error) {
+	if controlkey.Hashed(key.Aggregate) {
+		t.Update = append(slices.Clip(t.Update), failure.Action{Attribute: controlkey.Aggregate, Value: event.String(key.Aggregate)})
+	}
 	r, err := render(t)
 	if err != nil {
 		return 0, failure.Marker{}, &event.Error{Class: event.Permanent, Op: "writing a marker", Err: err}
@@ -167,7 +171,7 @@ func markerKey(k failure.Key) map[string]types.AttributeValue {
 }
 
 func outboxRow(k failure.Key, o failure.Outbox) map[string]types.AttributeValue {
-	row := outboxKey(k)
+	row := rowOf(k, controlkey.Outbox(k.Group, k.Table, k.Sink, k.SinkVersion, k.Aggregate))
 	row[controlkey.Schema] = &types.AttributeValueMemberN{Value: "1"}
 	row["blockId"] = &types.AttributeValueMemberS{Value: o.BlockID}
 	row["version"] = awsvalue.To(failure.VersionValue(o.Version))
@@ -176,6 +180,15 @@ func outboxRow(k failure.Key, o failure.Outbox) map[string]types.AttributeValue 
 
 func outboxKey(k failure.Key) map[string]types.AttributeValue {
 	return keyOf(controlkey.Outbox(k.Group, k.Table, k.Sink, k.SinkVersion, k.Aggregate))
+}
+
+// rowOf begins a row of an aggregate.
+func rowOf(k failure.Key, at controlkey.Key) map[string]types.AttributeValue {
+	row := keyOf(at)
+	if controlkey.Hashed(k.Aggregate) {
+		row[controlkey.Aggregate] = &types.AttributeValueMemberS{Value: k.Aggregate}
+	}
+	return row
 }
 
 func keyOf(k controlkey.Key) map[string]types.AttributeValue {

@@ -21,7 +21,7 @@ func Markers(group, table, sink string, version, part int) string {
 
 // Marker is the row of one aggregate in one sink.
 func Marker(group, table, sink string, version int, aggregate string) Key {
-	return Key{PK: Markers(group, table, sink, version, bucket(aggregate, MarkerParts)), SK: join(aggregate)}
+	return Key{PK: Markers(group, table, sink, version, bucket(aggregate, MarkerParts)), SK: row(aggregate)}
 }
 
 // Outboxes is partition part (0 to OutboxParts-1) of a sink's letters to send.
@@ -31,7 +31,7 @@ func Outboxes(group, table, sink string, version, part int) string {
 
 // Outbox is the row that promises the letter of an aggregate's last block.
 func Outbox(group, table, sink string, version int, aggregate string) Key {
-	return Key{PK: Outboxes(group, table, sink, version, bucket(aggregate, OutboxParts)), SK: join(aggregate)}
+	return Key{PK: Outboxes(group, table, sink, version, bucket(aggregate, OutboxParts)), SK: row(aggregate)}
 }
 
 // Crashes is the partition of those of a sink's markers at which workers died.
@@ -42,7 +42,7 @@ func Crashes(group, table, sink string, version int) string {
 
 // Crash is the row of one of them, beside the marker.
 func Crash(group, table, sink string, version int, aggregate string) Key {
-	return Key{PK: Crashes(group, table, sink, version), SK: join(aggregate)}
+	return Key{PK: Crashes(group, table, sink, version), SK: row(aggregate)}
 }
 
 func spread(kind, group, table, sink string, version, part int) string {
