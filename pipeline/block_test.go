@@ -3,7 +3,6 @@ package pipeline_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -118,9 +117,6 @@ func (w *world) redriver(m redrive.Markers, job string) *redrive.Redriver {
 	return &redrive.Redriver{
 		Markers: m, Events: w.eventStore(job), Sink: w.target.Open(identity("view")), Job: job,
 		Jitter: jitter.Source{Seed: 77},
-		Cause: func(err error, _ event.Event, at time.Time) failure.Cause {
-			return failure.Cause{Class: event.ClassOf(err).String(), Type: fmt.Sprintf("%T", err), Text: err.Error(), First: at, Last: at}
-		},
 	}
 }
 

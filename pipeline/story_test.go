@@ -286,9 +286,6 @@ func (s *story) redrive(app, job string) *redrive.Redriver {
 	return &redrive.Redriver{
 		Markers: s.markers(app), Events: s.eventStore(app), Sink: s.view(app), Job: job,
 		Jitter: jitter.Source{Seed: 77}, RunEvents: 2, Patience: 2 * time.Second,
-		Cause: func(err error, _ event.Event, at time.Time) failure.Cause {
-			return failure.CauseOf(err, "view", "Happened", 1, at, at)
-		},
 	}
 }
 

@@ -91,13 +91,6 @@ func (s *sweeper) redrive(ctx context.Context, m failure.Marker) error {
 	defer s.giveBack(m.Key.Aggregate)
 	job := redrive.Redriver{
 		Markers: s.w.opts.Markers, Events: s.w.opts.Store, Sink: through{s.lane}, Job: sweepJobOf(vanished(m), s.w.opts.Worker), Jitter: s.w.opts.Jitter,
-		Cause: func(err error, e event.Event, at time.Time) failure.Cause {
-			eventType := ""
-			if e.Layout != nil { // else the event is missing, and has none
-				eventType, _ = e.Type() // the cause says what is wrong with it
-			}
-			return failure.CauseOf(err, s.sink.Name, eventType, 1, at, at)
-		},
 	}
 	result, err := job.Redrive(ctx, m)
 	if err != nil {

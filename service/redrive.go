@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"millrace/event"
 	"millrace/failure"
 	"millrace/failure/redrive"
 	"millrace/internal/jitter"
@@ -81,7 +80,6 @@ func (s *Service) Redrive(ctx, abort context.Context, list []failure.Marker, o R
 	j := &job{
 		RedriveOptions: o.withDefaults(),
 		redriver:       redrive.Redriver{Markers: s.Markers(), Events: s.events, Sink: s.view, Patience: o.Patience, Jitter: jitter.New()},
-		sink:           s.config.Sink,
 		counts:         Redriven{Selected: len(list), Untouched: len(list)},
 	}
 	j.redriver.Job = j.Job
@@ -92,7 +90,6 @@ func (s *Service) Redrive(ctx, abort context.Context, list []failure.Marker, o R
 type job struct {
 	RedriveOptions
 	redriver redrive.Redriver
-	sink     string
 
 	mu     sync.Mutex
 	counts Redriven
@@ -153,11 +150,7 @@ func (j *job) stops() bool {
 }
 
 func (j *job) one(ctx context.Context, marker failure.Marker) {
-	redriver := j.redriver
-	redriver.Cause = func(err error, e event.Event, at time.Time) failure.Cause {
-		return failure.CauseOf(err, j.sink, typeOf(e), marker.Cause.Attempts+1, marker.Cause.First, at)
-	}
-	result, err := redriver.Redrive(ctx, marker)
+	result, err := j.redriver.Redrive(ctx, marker)
 	if err != nil && result.Outcome == "" {
 		return // cut short: it counts as untouched
 	}
@@ -175,17 +168,4 @@ func (j *job) one(ctx context.Context, marker failure.Marker) {
 		j.counts.Paused++
 	}
 	j.Each(result)
-}
-
-// typeOf is an event's type as far as it can be read: an event that is not
-// there has none.
-func typeOf(e event.Event) string {
-	if e.Layout == nil {
-		return ""
-	}
-	kind, err := e.Type()
-	if err != nil {
-		return ""
-	}
-	return kind
 }

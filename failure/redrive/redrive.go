@@ -43,8 +43,6 @@ type Redriver struct {
 	// Jitter draws waits and generations. Required to be unlike any other
 	// redriver's: a generation must never repeat.
 	Jitter jitter.Source
-	// Cause makes the marker's account of an error. Required.
-	Cause func(err error, e event.Event, at time.Time) failure.Cause
 }
 
 // Outcome is how one redrive ended.
@@ -94,7 +92,8 @@ type drive struct {
 	aggregate string
 	claim     string // the generation of our claim
 	drawn     int
-	seen      uint64 // what must be in effect before the release
+	seen      uint64        // what must be in effect before the release
+	before    failure.Cause // why it was blocked
 }
 
 // generation draws one that no row has ever had.
@@ -112,7 +111,7 @@ func (d *drive) run(ctx context.Context, marker failure.Marker) (Result, error) 
 	if !verdict.Succeeded() {
 		return Result{Outcome: Left}, nil
 	}
-	d.seen = row.SeenVersion
+	d.seen, d.before = row.SeenVersion, row.Cause
 	position, err := d.position(ctx)
 	if err != nil {
 		return Result{}, err
@@ -213,7 +212,7 @@ func (d *drive) applyRun(ctx context.Context, run event.Run) (uint64, *failedAt,
 
 // giveUp blocks the aggregate again, where it failed.
 func (d *drive) giveUp(ctx context.Context, result Result, failed *failedAt) (Result, error) {
-	cause := d.Cause(failed.err, failed.event, time.Now())
+	cause := failure.CauseOf(failed.err, d.key.Sink, typeOf(failed.event), d.before.Attempts+1, d.before.First, time.Now())
 	for {
 		verdict, row, err := d.write(ctx, failure.BackToBlocked(d.claim, failed.event.Version, d.seen, d.generation(d.claim), cause))
 		switch {
@@ -229,6 +228,19 @@ func (d *drive) giveUp(ctx context.Context, result Result, failed *failedAt) (Re
 			return result, nil
 		}
 	}
+}
+
+// typeOf is an event's type as far as it can be read: an event that is not
+// there has none, and one that cannot be read fails for that.
+func typeOf(e event.Event) string {
+	if e.Layout == nil {
+		return ""
+	}
+	name, err := e.Type()
+	if err != nil {
+		return ""
+	}
+	return name
 }
 
 // read reads what stands from a version on, without a hole, up to one run. The

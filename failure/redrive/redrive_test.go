@@ -93,9 +93,6 @@ func (s store) Confirm(_ context.Context, aggregate string, versions []uint64) (
 func redriver(m *rows, s *target, e store) *redrive.Redriver {
 	return &redrive.Redriver{
 		Markers: m, Events: e, Sink: s, Job: "job", Jitter: jitter.Source{Seed: 1}, RunEvents: 2,
-		Cause: func(err error, e event.Event, at time.Time) failure.Cause {
-			return failure.CauseOf(err, "view", "", 1, at, at)
-		},
 	}
 }
 

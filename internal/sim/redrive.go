@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"millrace/event"
 	"millrace/failure"
 	markers "millrace/failure/dynamodb"
 	"millrace/failure/redrive"
@@ -107,9 +106,6 @@ func (p *process) redriveSink(name string, list []failure.Marker, events int) {
 	}
 	r := redrive.Redriver{
 		Markers: p.markers(), Events: store, Sink: target, Job: p.id + "/" + name, RunEvents: events, Jitter: w.jitter("redrive", p.id+"/"+name),
-		Cause: func(err error, _ event.Event, at time.Time) failure.Cause {
-			return failure.CauseOf(err, name, "Paid", 1, at, at)
-		},
 	}
 	for _, marker := range list {
 		if _, err := r.Redrive(p.ctx, marker); err != nil {
