@@ -1,7 +1,7 @@
 // Package failure decides what becomes of an event that cannot be applied, and
-// of the aggregate it belongs to. It owns the marker of a blocked aggregate,
-// the conditional writes that change it, the letter that tells of it, the
-// classifier from errors to decisions, and the breaker of a sink.
+// of the aggregate it belongs to. It owns the budget of an event that keeps
+// failing, the marker of a blocked aggregate, the conditional writes that change
+// it, the letter that tells of it, and the row of a record that has no aggregate.
 //
 // A marker has three states; no row is the same as live:
 //
@@ -30,6 +30,6 @@
 // row's attributes. The model in this package's tests interprets the same
 // values that failure/dynamodb executes, so what was searched is what runs.
 //
-// The package is pure but for Breaker, which reads the clock. It must never
-// import an AWS package, start a goroutine or do I/O.
+// The package is pure. It must never import an AWS package, read the clock, start
+// a goroutine or do I/O.
 package failure

@@ -5,7 +5,9 @@
 // A Worker owns everything below it. One goroutine, its keeper, lists the
 // lease rows, discovers shards and takes leases. Each shard has two more: one
 // reads, one makes every write to the lease row. Each lane has a fixed number
-// that apply runs, learn positions and fill gaps.
+// that apply runs, learn positions, fill gaps and raise markers, one that tries
+// its sink while it is paused, and one that sweeps. One more puts unroutable
+// records on record.
 //
 // The life of a shard here:
 //
@@ -17,8 +19,9 @@
 //	              v           |
 //	            lost <--------+ fenced                 no write at all
 //
-// Lock order: a lane's lock, then a shard's, then the gate's. No call to AWS and no wait other
-// than on a condition happens under either.
+// Lock order: a lane's lock, then a shard's, then the gate's or that of the
+// unroutable records. No call to AWS and no wait other than on a condition
+// happens under any of them.
 //
 // It must never settle a record whose effect no sink confirmed, start a read
 // outside its lease's trust, or take its own stop for a failure.
