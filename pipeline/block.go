@@ -58,8 +58,9 @@ func (l *lane) scope() failure.Scope {
 
 // block puts an aggregate on record as blocked at the version that failed,
 // which settles it; what follows is settled by reference. The versions below
-// were answered as applied.
-func (l *lane) block(ctx context.Context, t Trouble) {
+// were answered as applied. An error is that of a marker that cannot be written,
+// whoever tries: of another build, or damaged by a hand.
+func (l *lane) block(ctx context.Context, t Trouble) error {
 	key := l.scope().Key(t.Aggregate)
 	cause := failure.CauseOf(t.complaint(), l.sink.Name, t.EventType, t.Attempts, t.Since, time.Now())
 	generation := l.generation(t.Aggregate)
@@ -77,32 +78,33 @@ func (l *lane) block(ctx context.Context, t Trouble) {
 			l.w.opts.Log.Error().Str("sink", l.sink.Name).Str("aggregate", t.Aggregate).Uint64("version", t.Version).
 				Stringer("class", t.Class).Err(t.complaint()).Msg("an event cannot be applied; its aggregate is blocked, others go on")
 			l.blocked(t.Aggregate, t.Version)
-			return
+			return nil
 		case err == nil && verdict == failure.FollowInstead && row.SeenVersion < t.Version:
 			// The position has passed that block, whose writer did not know: it is
 			// ended, and ours is written.
-			if err := l.passed(ctx, key, t.Version-1); err != nil && !l.w.again(ctx, "heal/"+l.sink.Name+"/"+t.Aggregate, try, err) {
-				return
+			if err = l.passed(ctx, key, t.Version-1); err == nil {
+				continue
 			}
-			continue
 		case err == nil && verdict == failure.FollowInstead && t.Class == event.Crash && row.Cause.Class != cause.Class:
 			// Blocked for something else, which a sweep could redrive, and die.
-			if err := l.toCrash(ctx, row, t.Version, cause); err != nil && !l.w.again(ctx, "crash/"+l.sink.Name+"/"+t.Aggregate, try, err) {
-				return
+			if err = l.toCrash(ctx, row, t.Version, cause); err == nil {
+				continue // the row tells what became of it
 			}
-			continue // the row tells what became of it
 		case err == nil && verdict == failure.FollowInstead:
 			l.blocked(t.Aggregate, row.SeenVersion)
-			return
+			return nil
 		case err == nil:
 			// Somebody blocked and released it in between: the marker can be
 			// written now, or the event applied by whoever fixed it.
 			l.w.counters.retries.Add(1)
 			l.retry(t.Aggregate)
-			return
+			return nil
+		}
+		if ownFault(err) && ctx.Err() == nil {
+			return err
 		}
 		if !l.w.again(ctx, "block/"+l.sink.Name+"/"+t.Aggregate, try, err) {
-			return
+			return nil
 		}
 	}
 }
@@ -161,6 +163,10 @@ func (l *lane) follow(ctx context.Context) {
 				l.followed(f, verdict, row)
 				break
 			}
+			if ownFault(err) && ctx.Err() == nil {
+				l.unfollowed(f, err)
+				break
+			}
 			if !l.w.again(ctx, "follow/"+l.sink.Name+"/"+f.Aggregate, try, err) {
 				return
 			}
@@ -187,6 +193,7 @@ func (l *lane) followed(f reorder.Follow, verdict failure.Verdict, row failure.M
 	if verdict.Succeeded() {
 		seen = max(f.UpTo, row.SeenVersion)
 	}
+	l.trouble.end(f.Aggregate)
 	l.settle(l.window.Followed(time.Now(), f, seen))
 	l.wakeup()
 }

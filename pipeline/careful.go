@@ -158,7 +158,7 @@ func (s *shard) judge(ctx context.Context) bool {
 		positions, err := l.positions(ctx, []string{accused.Aggregate})
 		switch {
 		case err == nil && positions[0].Version+1 == accused.Version:
-			l.block(ctx, Trouble{
+			l.tryToBlock(ctx, Trouble{
 				Sink: l.sink.Name, Aggregate: accused.Aggregate, Version: accused.Version, Class: event.Crash,
 				Since: time.Now(), Attempts: b.Deaths,
 				Err: &event.Error{Class: event.Crash, Op: fmt.Sprintf("the worker died %d times while it applied this event", b.Deaths)},

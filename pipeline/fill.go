@@ -79,7 +79,7 @@ func (l *lane) fill(ctx context.Context, gap reorder.Gap) {
 	}
 
 	if t, block := l.filled(ctx, gap, missed, events[:n], err); block {
-		l.block(ctx, t)
+		l.tryToBlock(ctx, t)
 	}
 }
 

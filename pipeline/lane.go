@@ -240,12 +240,12 @@ func (l *lane) apply(ctx context.Context) {
 		}
 		if t, block, spent := l.spent(run, c); spent {
 			if block {
-				l.block(ctx, t)
+				l.tryToBlock(ctx, t)
 			}
 			continue
 		}
 		if t, block := l.done(ctx, run, c, l.attempt(ctx, run)); block {
-			l.block(ctx, t)
+			l.tryToBlock(ctx, t)
 		}
 	}
 }

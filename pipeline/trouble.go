@@ -30,6 +30,7 @@ type Trouble struct {
 
 	tried  bool // by the sink, and not only missing in the event store
 	handed bool // to block, which ends it
+	unable int  // how often its marker could not be written
 }
 
 // note counts one more failed attempt at a version.

@@ -129,6 +129,14 @@ func (w *Window) Followed(now time.Time, f Follow, seen uint64) []Ref {
 	return w.settled
 }
 
+// Unfollowed answers a follow that came to nothing: it is asked for again at a
+// time, with what has come meanwhile.
+func (w *Window) Unfollowed(f Follow, retry time.Time) {
+	if e := w.entries[f.Aggregate]; e != nil && e.work != nil && e.state == blocked && e.following {
+		w.wake(e, retry)
+	}
+}
+
 // Unblock tells that a marker is live: the aggregate goes on from the position
 // that the target holds, which is read first.
 func (w *Window) Unblock(aggregate string) {
@@ -138,6 +146,7 @@ func (w *Window) Unblock(aggregate string) {
 }
 
 func (w *Window) unblock(e *entry) {
+	w.unwake(e)
 	e.seen, e.following = 0, false
 	w.ask(e)
 	e.readmit()

@@ -41,8 +41,14 @@ func (w *Window) Due(now time.Time) (gaps []Gap, next time.Time) {
 	return gaps, next
 }
 
-// endHold lets an aggregate go on, which was held or waits for its gap's time.
+// endHold lets an aggregate go on, which was held, waits for its gap's time or is
+// to be followed again.
 func (w *Window) endHold(now time.Time, e *entry) {
+	if e.state == blocked {
+		e.following = false
+		w.wantFollow(e)
+		return
+	}
 	if e.state == held {
 		if !e.known {
 			w.ask(e)

@@ -34,6 +34,10 @@ func (s *Store) Crashed(ctx context.Context, scope failure.Scope) ([]failure.Mar
 		key := scope.Key(aggregate)
 		marker, err := s.Get(ctx, key)
 		switch {
+		case event.ClassOf(err) == event.Permanent:
+			// Nobody can read what is on its record. It must not be tried by who
+			// begins, and must not keep anybody from beginning.
+			markers = append(markers, failure.Marker{Key: key, State: failure.Blocked, BlockID: block})
 		case err != nil:
 			return nil, err
 		case marker.NotLive() && marker.BlockID == block:
