@@ -23,7 +23,7 @@ func (l *lane) tryToBlock(ctx context.Context, t Trouble) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.unable(t.Aggregate, t.Version, err).handed = false // or what follows a heal would not be blocked again
-	l.settle(l.window.Block(t.Aggregate, 0)) // its followers find out when the marker is good again
+	l.settle(l.window.Block(t.Aggregate, 0))             // its followers find out when the marker is good again
 	l.wakeup()
 }
 
