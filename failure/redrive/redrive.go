@@ -67,6 +67,9 @@ type Result struct {
 // errHole is why a redrive fails whose event is not in the event store.
 var errHole = errors.New("the event store does not have it")
 
+// errPage ends a range behind its first page.
+var errPage = errors.New("one page is enough")
+
 // Redrive works on one aggregate whose marker was read. Its error is ctx's: a
 // redrive that is stopped leaves a claim that anybody may take over.
 func (r *Redriver) Redrive(ctx context.Context, marker failure.Marker) (Result, error) {
@@ -243,18 +246,23 @@ func typeOf(e event.Event) string {
 	return name
 }
 
-// read reads what stands from a version on, without a hole, up to one run. The
-// first one is read in a transaction too before it counts as missing, since a
-// query may see one item of a transaction and not yet the other.
+// read reads what stands from a version on, without a hole, up to one run and
+// one page: a thousand events of the largest size would take 400 MB. The first one
+// is read in a transaction too before it counts as missing, since a query may see
+// one item of a transaction and not yet the other.
 func (d *drive) read(ctx context.Context, from uint64) ([]event.Event, error) {
 	limit := orElse(d.RunEvents, 1000)
 	var events []event.Event
 	err := d.patiently(ctx, "read", func() error {
-		events = events[:0]
-		return d.Events.Range(ctx, d.aggregate, from, min(d.seen, from+uint64(limit)-1), func(page []event.Event) error {
-			events = append(events, page...)
-			return nil
+		events = nil
+		err := d.Events.Range(ctx, d.aggregate, from, min(d.seen, from+uint64(limit)-1), func(page []event.Event) error {
+			events = page
+			return errPage
 		})
+		if errors.Is(err, errPage) {
+			return nil
+		}
+		return err
 	})
 	if err == nil && (len(events) == 0 || events[0].Version != from) {
 		err = d.patiently(ctx, "confirm", func() (err error) {
