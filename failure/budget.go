@@ -18,6 +18,7 @@ type Limits struct {
 type Moment struct {
 	At      time.Time
 	Effects uint64        // runs that took effect so far, or a part of them, whosever they were
+	Lull    time.Duration // since the sink was last given a record that was new
 	Paused  time.Duration // how long the sink has been paused so far
 }
 
@@ -28,6 +29,11 @@ type Moment struct {
 // however long it lasts and whatever its errors are; the first attempt after
 // an outage is charged for the time since the one before it, and not for the
 // outage.
+//
+// A failure of unknown class is charged as well once nothing new has come for
+// longLull: then there is nobody to compare with, and there may never be. A
+// shard that has ended is not finished before its last record is settled, and
+// until then nothing of its children is read.
 type Budget struct {
 	Charged int           // failed attempts
 	Age     time.Duration // between them, without the sink's pauses
@@ -40,10 +46,15 @@ type Budget struct {
 // has waited for something else, as its event to be read again.
 const maxStep = 2 * time.Minute
 
+// longLull is long enough for an outage to meet another record, unless hardly
+// anything is written: then a record too many is blocked, and redriven after it.
+const longLull = 5 * time.Minute
+
 // Fail notes a failed attempt of a class.
 func (b Budget) Fail(class event.Class, now Moment) Budget {
 	charges := class == event.Transient || class == event.Unknown || class == event.Batch
-	if charges && !b.last.At.IsZero() && now.Effects > b.last.Effects {
+	answered := now.Effects > b.last.Effects || class == event.Unknown && now.Lull >= longLull
+	if charges && !b.last.At.IsZero() && answered {
 		b.Charged++
 		b.Age += min(max(0, now.At.Sub(b.last.At)-(now.Paused-b.last.Paused)), maxStep)
 	}

@@ -24,7 +24,8 @@ type lane struct {
 	shards  map[reorder.Shard]*shard // whose records may be settled
 	trouble troubles
 	breaker breaker
-	effects uint64 // runs that took effect, or a part of them
+	effects uint64    // runs that took effect, or a part of them
+	fresh   time.Time // when records came last
 	// reserved is the room taken for pages that are being fetched.
 	reserved reorder.Usage
 	stopped  bool
@@ -180,7 +181,11 @@ func (l *lane) take(s *shard, bytes int, events []reorder.Offered) (arrived bool
 			}
 		}
 	}
-	l.settle(l.window.Offer(time.Now(), s.handle, bytes, events))
+	now := time.Now()
+	if len(events) > 0 {
+		l.fresh = now
+	}
+	l.settle(l.window.Offer(now, s.handle, bytes, events))
 	l.unreserve()
 	l.wakeup()
 	return arrived

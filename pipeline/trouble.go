@@ -95,7 +95,7 @@ func (l *lane) pause(ctx context.Context, now time.Time, run event.Run, o event.
 
 // moment is what the sink's clock shows.
 func (l *lane) moment(now time.Time) failure.Moment {
-	return failure.Moment{At: now, Effects: l.effects, Paused: l.breaker.total(now)}
+	return failure.Moment{At: now, Effects: l.effects, Lull: now.Sub(l.fresh), Paused: l.breaker.total(now)}
 }
 
 // spent gives a run back whose event is not to be tried again, and says whether
