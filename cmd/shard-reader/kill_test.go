@@ -60,7 +60,7 @@ func TestKillNineAtRandom(t *testing.T) {
 	last := worker()
 	last.applies()
 	appended := writer.end()
-	proof := spawn(t, environment(t), "verify", "-c", file, "--local", "--endpoint-url", url, "--wait", within.String(), "--output", "json")
+	proof := spawn(t, environment(t), "verify", "-c", file, "--local", "--endpoint-url", url, "--wait", (within / 2).String(), "--output", "json")
 	if code := proof.wait(); code != cli.Done {
 		t.Fatalf("verify ends with code %d:\n%s%s", code, proof.out.String(), proof.err.String())
 	}

@@ -249,7 +249,9 @@ func TestIteratorsStartWhereTheySay(t *testing.T) {
 
 func TestEmptyPagesComeBeforeData(t *testing.T) {
 	seen := map[int]bool{}
-	for seed := range uint64(60) {
+	// Shards are named by the clock, so the draws differ in each run: each number
+	// but none comes with one in sixteen.
+	for seed := range uint64(400) {
 		b := newBench(t, Options{Seed: seed, Shards: 1, EmptyPages: 3})
 		iterator := b.iterator(b.Shards(events)[0].ID, latest, "")
 		b.put("a", 1, "x")

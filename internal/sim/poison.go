@@ -77,8 +77,9 @@ func (p *Plan) poison() {
 	// The first seconds have no blocks yet.
 	after := func(at time.Duration) time.Duration { return at + time.Duration(r.Int64N(int64(p.Quiet-at))) }
 	moment := func() time.Duration { return after(5 * time.Second) }
-	// What fails for an unknown reason is blocked only while others of its sink
-	// have success: it is mended before the appends end.
+	// What fails for an unknown reason is blocked while others of its sink have
+	// success, and otherwise after a lull that is longer than the rest of a world:
+	// it is mended before the appends end.
 	puzzled := slices.ContainsFunc(p.Poisons, func(poison Poison) bool { return poison.How == puzzles })
 	if r.IntN(3) > 0 || puzzled {
 		p.Fix = after(5*time.Second) / 2
