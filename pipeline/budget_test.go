@@ -125,6 +125,7 @@ func TestF3_OneThatFailsWhileOthersPass(t *testing.T) {
 // Whatever the sink answers to everybody, no aggregate is blocked, and when it
 // is back everything is applied.
 func TestH19b_OneEventAMinute(t *testing.T) {
+	t.Parallel()
 	for _, class := range []event.Class{event.Transient, event.Unknown, event.Batch, event.Unavailable} {
 		t.Run(class.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -162,6 +163,7 @@ func TestH19b_OneEventAMinute(t *testing.T) {
 // TestH19a_OutageLongerThanTheAge: before it and after it others are answered.
 // No record has grown old by it.
 func TestH19a_OutageLongerThanTheAge(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, localaws.Options{Shards: 1})
 		markers := newMarkerTable()

@@ -195,6 +195,7 @@ func TestH18_AnswersOfNotesAreLost(t *testing.T) {
 // that lies in the stream. Nobody is blocked, nothing is lost, and whoever
 // lives is at full speed soon.
 func TestH18_KilledByChance(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -97,6 +97,7 @@ func (w *world) appendMany(version uint64, n, every int) {
 // TestCase06_TenThousandPoisonedAggregates: healthy aggregates of the same
 // shards keep their latency, and what is blocked costs no payload.
 func TestCase06_TenThousandPoisonedAggregates(t *testing.T) {
+	t.Parallel()
 	const poisoned = 10_000
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, localaws.Options{Shards: 4, Latency: func(c localaws.Call) time.Duration {

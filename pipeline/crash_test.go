@@ -16,6 +16,7 @@ import (
 // TestWorkersDieAtAnyCall: workers are killed after all kinds of calls, in the
 // middle of traffic and of rolls; whoever comes after finishes their work.
 func TestWorkersDieAtAnyCall(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

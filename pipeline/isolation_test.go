@@ -159,6 +159,7 @@ func TestFault23_IdleShardsCostLittle(t *testing.T) {
 // TestC8_OutageOfTwentyMinutes: a sink that fails for everybody loses, skips
 // and repeats nothing; when it is back everything is applied.
 func TestC8_OutageOfTwentyMinutes(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, localaws.Options{Shards: 1})
 		audit := func(o *pipeline.Options) { o.Sinks = append(o.Sinks, w.memory("audit")) }

@@ -19,6 +19,7 @@ func TestKilledRedriverOfTwo(t *testing.T) { killed(t, "redriver", 2) }
 
 func killed(t *testing.T, dies string, redrivers int) {
 	t.Helper()
+	t.Parallel()
 	var writes []string
 	play := func(name string, cut moment) {
 		t.Run(name, func(t *testing.T) {

@@ -180,12 +180,14 @@ func outageUnderLoad(t *testing.T, after time.Duration, answer error, lasts time
 // TestC8_OutageHoldsNobodyElse: a target whose calls time out, under full traffic.
 // While they do, what is in hand cannot be shed.
 func TestC8_OutageHoldsNobodyElse(t *testing.T) {
+	t.Parallel()
 	outageUnderLoad(t, 8*time.Second, &event.Error{Class: event.Transient, Op: "applying", Err: errBroken}, time.Minute)
 }
 
 // TestH19c_ForbiddenBlocksNobody: a permission that is taken away and given
 // back is an outage as any other, whose letters would be thousands.
 func TestH19c_ForbiddenBlocksNobody(t *testing.T) {
+	t.Parallel()
 	outageUnderLoad(t, 5*time.Millisecond, &event.Error{Class: event.Unavailable, Op: "applying", Err: errors.New("AccessDeniedException")}, 25*time.Second)
 }
 

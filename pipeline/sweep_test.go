@@ -46,13 +46,14 @@ func TestH16_MarkerThatThePositionHasPassed(t *testing.T) {
 // record above it, so that only a redrive or the aggregate's next worker may
 // end it: nothing is lost either way.
 func TestH16_ZombieWritesAMarkerHoursLater(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, localaws.Options{Shards: 1})
 		markers := newMarkerTable()
 		w.append("a", 4)
 		r := w.start("one", withMarkers(markers), sweeping(time.Minute))
 		eventually(t, 10*time.Second, "all is applied", func() bool { return w.has("view", "a", 4) })
-		time.Sleep(3 * time.Hour)
+		time.Sleep(time.Hour)
 		markers.mark(t, "a", 3, 3, "zombie")
 		w.append("a", 1) // the worker does not know, and passes the block
 		eventually(t, 10*time.Second, "the worker goes by", func() bool { return w.has("view", "a", 5) })
@@ -173,18 +174,19 @@ func TestH17_GapEndsBySweep(t *testing.T) {
 // TestH17_LooksGrowApart: a version that stays missing is asked for ever more
 // seldom, and never given up.
 func TestH17_LooksGrowApart(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, localaws.Options{Shards: 1})
 		markers := newMarkerTable()
-		r := w.hole(markers, func() *running { return w.start("one", withMarkers(markers), sweeping(time.Minute)) })
+		r := w.hole(markers, func() *running { return w.start("one", withMarkers(markers), sweeping(10*time.Second)) })
 		confirms := func() int { return w.calls("TransactGetItems", r.app) }
 		before := confirms()
-		time.Sleep(3 * time.Hour)
+		time.Sleep(25 * time.Minute)
 		early := confirms() - before
-		time.Sleep(3 * time.Hour)
+		time.Sleep(50 * time.Minute)
 		late := confirms() - before - early
-		if early < 5 || early > 12 || late < 2 || late > 4 {
-			t.Errorf("%d looks in the first three hours and %d in the next", early, late)
+		if early < 5 || early > 10 || late < 1 || late > 3 {
+			t.Errorf("%d looks in the first twenty-five minutes and %d in the next fifty", early, late)
 		}
 		r.end()
 	})

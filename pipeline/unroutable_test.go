@@ -230,6 +230,7 @@ func TestH22_KilledBetweenRowAndSettle(t *testing.T) {
 // do each five minutes, and stops at once when told; the next one, with the
 // right layout, loses nothing.
 func TestH22_WrongLayoutPauses(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, localaws.Options{Shards: 2})
 		log := &safeLog{}
