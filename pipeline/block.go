@@ -30,6 +30,11 @@ type Markers interface {
 // followers is how many markers one lane raises at a time.
 const followers = 4
 
+// blockTries is how often a marker is tried in a row. An applier or a filler waits
+// meanwhile: with a control table that is throttled for minutes, as many poisoned
+// aggregates as there are appliers would stop the sink.
+const blockTries = 4
+
 // gives reports whether an aggregate in trouble is to be blocked. Without
 // markers, and while the trouble may pass by itself, it is held instead.
 func (l *lane) gives(t *Trouble) bool {
@@ -58,8 +63,8 @@ func (l *lane) scope() failure.Scope {
 
 // block puts an aggregate on record as blocked at the version that failed,
 // which settles it; what follows is settled by reference. The versions below
-// were answered as applied. An error is that of a marker that cannot be written,
-// whoever tries: of another build, or damaged by a hand.
+// were answered as applied. An error is that of a marker that cannot be written:
+// now, or, when it may be its own fault, before somebody repairs it.
 func (l *lane) block(ctx context.Context, t Trouble) error {
 	key := l.scope().Key(t.Aggregate)
 	cause := failure.CauseOf(t.complaint(), l.sink.Name, t.EventType, t.Attempts, t.Since, time.Now())
@@ -100,7 +105,9 @@ func (l *lane) block(ctx context.Context, t Trouble) error {
 			l.retry(t.Aggregate)
 			return nil
 		}
-		if ownFault(err) && ctx.Err() == nil {
+		// What killed workers has nobody who waits for it but its shard, and must not
+		// be tried in between.
+		if ctx.Err() == nil && (ownFault(err) || try+1 >= blockTries && t.Class != event.Crash) {
 			return err
 		}
 		if !l.w.again(ctx, "block/"+l.sink.Name+"/"+t.Aggregate, try, err) {

@@ -109,7 +109,7 @@ func (l *lane) spent(run event.Run, c call) (_ Trouble, block, spent bool) {
 		return Trouble{}, false, false
 	}
 	now := time.Now()
-	retry := now.Add(l.w.opts.Jitter.Backoff(2*time.Second, time.Minute, l.w.opts.Worker+"/spent/"+run.Aggregate, t.Attempts-1))
+	retry := now.Add(l.w.opts.Jitter.Backoff(2*time.Second, time.Minute, l.w.opts.Worker+"/spent/"+run.Aggregate, t.Attempts-1+t.unable))
 	l.settle(l.window.Done(now, run.Aggregate, event.Outcome{Position: run.After, Known: true, Err: t.Err}, retry))
 	l.judged(now, c, errNoVerdict)
 	l.wakeup()

@@ -22,6 +22,15 @@ func (l *lane) tryToBlock(ctx context.Context, t Trouble) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !ownFault(err) {
+		// It is held already, and handed to block again when that ends, untried.
+		if known := l.trouble[t.Aggregate]; known != nil {
+			known.handed = false
+			known.unable++
+			l.w.tellCall("block/"+l.sink.Name+"/"+t.Aggregate, blockTries*known.unable, err)
+		}
+		return
+	}
 	l.unable(t.Aggregate, t.Version, err).handed = false // or what follows a heal would not be blocked again
 	l.settle(l.window.Block(t.Aggregate, 0))             // its followers find out when the marker is good again
 	l.wakeup()

@@ -2,6 +2,8 @@ package pipeline_test
 
 import (
 	"fmt"
+	"math"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,6 +37,21 @@ func (w *world) spoil(schema string, aggregates []string) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
+	}
+}
+
+// remove deletes an aggregate's marker, as a hand does.
+func (w *world) remove(aggregate string) {
+	w.t.Helper()
+	key := controlkey.Marker("g", eventsTable, "view", 1, aggregate)
+	_, err := dynamodb.NewFromConfig(w.config("hand")).DeleteItem(w.t.Context(), &dynamodb.DeleteItemInput{
+		TableName: aws.String(controlTable),
+		Key: map[string]types.AttributeValue{
+			controlkey.PK: &types.AttributeValueMemberS{Value: key.PK}, controlkey.SK: &types.AttributeValueMemberS{Value: key.SK},
+		},
+	})
+	if err != nil {
+		w.t.Fatal(err)
 	}
 }
 
@@ -138,16 +155,7 @@ func TestC8_AMarkerThatCannotBeReadIsDeleted(t *testing.T) {
 		w.append(all[0], 1)
 		eventually(t, 20*time.Second, "it is met", func() bool { return len(r.Troubles()) == 1 })
 		w.faults.heal()
-		key := controlkey.Marker("g", eventsTable, "view", 1, all[0])
-		_, err := dynamodb.NewFromConfig(w.config("hand")).DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
-			TableName: aws.String(controlTable),
-			Key: map[string]types.AttributeValue{
-				controlkey.PK: &types.AttributeValueMemberS{Value: key.PK}, controlkey.SK: &types.AttributeValueMemberS{Value: key.SK},
-			},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w.remove(all[0])
 		eventually(t, 2*time.Minute, "it goes on", w.caughtUp)
 		r.end()
 		w.wholly()
@@ -175,5 +183,76 @@ func TestH18_ACrashThatCannotBeReadKeepsNobodyFromBeginning(t *testing.T) {
 			t.Error("its event was tried")
 		}
 		r.end()
+	})
+}
+
+// TestC8_ThrottledMarkersHoldNobodyElse: the table refuses the writes on markers
+// for minutes, while more aggregates are to be blocked than there are appliers.
+// The others go on, nothing is tried again meanwhile, and a worker that stops
+// then leaves it to its successor.
+func TestC8_ThrottledMarkersHoldNobodyElse(t *testing.T) {
+	for name, stop := range map[string]bool{"it passes": false, "the worker stops": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, localaws.Options{Shards: 1})
+				all := w.poisoned(10)
+				answer := w.engine.Inject(localaws.Fault{Do: localaws.Throttle, Times: math.MaxInt, Match: func(c localaws.Call) bool {
+					return c.Operation == "TransactWriteItems" || c.Operation == "UpdateItem" && strings.HasPrefix(c.Key, "M|")
+				}})
+				r := w.start("one", w.onTable, func(o *pipeline.Options) { o.Sinks[0].Parallel = 4 })
+				time.Sleep(2 * time.Minute)
+				runs, writes := r.Stats().Runs, w.calls("TransactWriteItems", r.app)
+				w.append("good", 3)
+				eventually(t, 10*time.Second, "the others go on", func() bool { return w.has("view", "good", 3) })
+				time.Sleep(3 * time.Minute)
+				if n := r.Stats().Runs - runs; n != 1 {
+					t.Errorf("%d runs beside that one", n-1)
+				}
+				if n := w.calls("TransactWriteItems", r.app) - writes; n < 10 || n > 500 {
+					t.Errorf("%d writes in three minutes", n)
+				}
+				if stop {
+					r.end()
+					r = w.start("two", w.onTable)
+				}
+				answer()
+				eventually(t, 2*time.Minute, "all are blocked, and settled", func() bool { return len(w.standing()) == 10 && r.Stats().Pending == 0 })
+				w.blockedAll(all, 2)
+				r.end()
+			})
+		})
+	}
+}
+
+// TestC9_MarkersDeletedTimeAndAgain: a hand deletes the markers of blocked
+// aggregates, over and over, while followers come. Each is blocked again with
+// all on record, and nothing is lost by it.
+func TestC9_MarkersDeletedTimeAndAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 2})
+		all := w.poisoned(3)
+		r := w.start("one", w.onTable, sweeping(20*time.Second))
+		w.blockedAll(all, 2)
+		for i := range 40 {
+			for _, a := range all {
+				w.remove(a)
+				if i%2 == 0 {
+					w.append(a, 1)
+				}
+			}
+			time.Sleep(time.Duration(i*37%900) * time.Millisecond)
+		}
+		for _, a := range all {
+			w.append(a, 1)
+		}
+		w.blockedAll(all, w.heads[all[0]])
+		w.faults.heal()
+		for _, m := range w.standing() {
+			if got, err := w.redriver(w.markers("job"), "job").Redrive(t.Context(), m); err != nil || got.To != w.heads[m.Key.Aggregate] {
+				t.Errorf("a redrive ended %+v, %v", got, err)
+			}
+		}
+		r.end()
+		w.wholly()
 	})
 }
