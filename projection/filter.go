@@ -32,7 +32,7 @@ type filteredState struct {
 
 // Apply hands on what passes.
 func (s filteredState) Apply(e event.Event) error {
-	ok, err := s.passes(e)
+	ok, err := s.takes(e)
 	if err != nil {
 		return permanent("filtering", err)
 	}
@@ -40,4 +40,11 @@ func (s filteredState) Apply(e event.Event) error {
 		return nil
 	}
 	return s.State.Apply(e)
+}
+
+// takes asks the filter. Its panic is this event's failure, and not that of the
+// first one of a run.
+func (s filteredState) takes(e event.Event) (ok bool, err error) {
+	defer event.Catch(&err)
+	return s.passes(e)
 }

@@ -33,3 +33,25 @@ func TestFilter(t *testing.T) {
 		t.Errorf("an error of the filter: %v", err)
 	}
 }
+
+// TestFilterThatPanics: it fails the event that it met, and takes down nobody.
+func TestFilterThatPanics(t *testing.T) {
+	state, err := projection.Filter(accounts(t), func(e event.Event) (bool, error) {
+		var none map[string]bool
+		if e.Version == 2 {
+			none["x"] = true
+		}
+		return true, nil
+	}).Start(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for v := range uint64(2) {
+		e := event.Event{Aggregate: "a", Version: v + 1, Layout: event.Orders(), Image: event.Decoded(event.Item{"type": event.String("Paid"), "amount": event.Number("5")})}
+		err = state.Apply(e)
+		var panicked *event.Panic
+		if failed := v == 1; failed != errors.As(err, &panicked) || failed && event.ClassOf(err) != event.Permanent {
+			t.Errorf("version %d gave %v", e.Version, err)
+		}
+	}
+}
