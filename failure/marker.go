@@ -41,6 +41,7 @@ func (s Scope) Key(aggregate string) Key {
 // layout, or damaged. It is left alone and shown.
 type Foreign struct {
 	Row    string // its key, as text
+	Name   string // of the aggregate whose row it is, or of the record
 	Reason string
 }
 

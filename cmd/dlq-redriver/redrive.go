@@ -93,7 +93,7 @@ func (r redriveCommand) Run(c cli.Console, s cli.Stop) error {
 }
 
 // tellNotBlocked names what was asked for by name and has no marker: it may be
-// mistyped, or released already.
+// mistyped, or released already. One that cannot be read has been told of.
 func (r redriveCommand) tellNotBlocked(c cli.Console, listing service.Listing) {
 	blocked := map[string]bool{}
 	for _, u := range listing.Unroutable {
@@ -101,6 +101,9 @@ func (r redriveCommand) tellNotBlocked(c cli.Console, listing service.Listing) {
 	}
 	for _, m := range listing.Markers {
 		blocked[m.Key.Aggregate] = true
+	}
+	for _, f := range listing.Foreign {
+		blocked[f.Name] = true
 	}
 	for _, name := range r.Aggregate {
 		if !blocked[name] && listing.Beyond() == 0 {

@@ -24,7 +24,7 @@ func (s *Store) Standing(ctx context.Context, scope failure.Scope) (markers []fa
 			marker, err := failure.ParseMarker(scope.Key(aggregate), row)
 			switch {
 			case err != nil:
-				foreign = append(foreign, failure.Foreign{Row: partition + " / " + aggregate, Reason: err.Error()})
+				foreign = append(foreign, failure.Foreign{Row: partition + " / " + aggregate, Name: aggregate, Reason: err.Error()})
 			case marker.NotLive():
 				markers = append(markers, marker)
 			}

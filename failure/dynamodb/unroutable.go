@@ -65,7 +65,7 @@ func (s *Store) Unroutables(ctx context.Context, group, table string) (records [
 		err := s.rows(ctx, partition, func(name string, row event.Item) {
 			u, err := failure.ParseUnroutable(group, table, strings.TrimPrefix(name, failure.LetterPrefix), row)
 			if err != nil {
-				foreign = append(foreign, failure.Foreign{Row: partition + " / " + name, Reason: err.Error()})
+				foreign = append(foreign, failure.Foreign{Row: partition + " / " + name, Name: name, Reason: err.Error()})
 				return
 			}
 			records = append(records, u)
