@@ -160,7 +160,6 @@ func defaults() *Config {
 		Limits:  Limits{BufferBytes: 64 << 20, BufferEntries: 2_000_000},
 		Lease:   Lease{Duration: 10 * time.Second, Renew: 3 * time.Second},
 		Drain:   25 * time.Second,
-		HTTP:    HTTP{Listen: "127.0.0.1:9464"},
 		Log:     Log{Level: "info"},
 	}
 }

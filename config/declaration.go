@@ -26,7 +26,7 @@ func declare(c *Config) []field {
 			duration("renew", &c.Lease.Renew, 100*time.Millisecond, "How often a lease is renewed and its checkpoint written; at most 0.3 of the duration.")),
 		duration("drain", &c.Drain, time.Second, "Time from the stop signal to the end. Keep it below the orchestrator's stop time-out, 30 s on ECS by default."),
 		block("http", "Health, readiness and metrics.",
-			text("listen", &c.HTTP.Listen, "Address and port; an empty text for none.")),
+			text("listen", &c.HTTP.Listen, "Address and port.").notYet("health, readiness and metrics have no port yet; leave the key out")),
 		block("log", "JSON lines on stderr. Payloads never appear in them.",
 			choice("level", &c.Log.Level, "The least that is worth a line.", "debug", "info", "warn", "error")),
 	}
@@ -60,7 +60,7 @@ func declarePipeline(p *Pipeline) []field {
 			text("type", &p.Layout.Type, "The event type's attribute."),
 			text("time", &p.Layout.Time, "The event time's attribute, RFC 3339."),
 			text("schema", &p.Layout.Schema, "The schema version's attribute."),
-			text("command", &p.Layout.Command, "The command id's attribute.")),
+			text("command", &p.Layout.Command, "The command id's attribute.").notYet("a reader has no use for it; programs that append name it themselves, so leave the key out")),
 		list("sinks", &p.Sinks, defaultSink(), "Where events go. Each sink has its own progress and its own failures.", declareSink).required(),
 	}
 }

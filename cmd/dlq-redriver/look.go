@@ -32,14 +32,14 @@ func (l look) Validate() error {
 // filter is the flags that select by cause.
 type filter struct {
 	Fingerprint string `help:"Only those of this fingerprint, as groups prints it." placeholder:"F"`
-	Class       string `help:"Only those of this class: permanent, gap, unknown, transient, batch, crash or decode." placeholder:"CLASS"`
+	Class       string `help:"Only those of this class: permanent, gap, unknown, transient, batch, crash, decode or schema." placeholder:"CLASS"`
 	Limit       int    `name:"limit" help:"At most so many, those that failed first; 0 means no limit." default:"0"`
 }
 
 // blocking are the classes of errors that block.
 var blocking = []string{
 	event.Permanent.String(), event.Gap.String(), event.Unknown.String(), event.Transient.String(), event.Batch.String(),
-	event.Crash.String(), event.Decode.String(),
+	event.Crash.String(), event.Decode.String(), event.Schema.String(),
 }
 
 func (f filter) check() error {

@@ -92,7 +92,7 @@ func TestFaults(t *testing.T) {
 	w := incident(t, 4, 0)
 	control := func(c localaws.Call) bool { return c.Table == w.flags.Control }
 	w.engine.Inject(localaws.Fault{Do: localaws.LoseAnswer, Times: 1, Match: func(c localaws.Call) bool { return control(c) && c.Operation == "UpdateItem" }})
-	w.engine.Inject(localaws.Fault{Do: localaws.Throttle, Times: 60, Share: 0.4, Match: control})
+	w.engine.Inject(localaws.Fault{Do: localaws.Throttle, Times: 60, Share: 0.25, Match: control})
 	w.expect(cli.Done, "redrive --all --execute --rate 0", "redriving 4")
 	w.releasedOnce(4)
 	w.expect(cli.Done, "verify --wait 0s")

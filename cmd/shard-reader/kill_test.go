@@ -57,6 +57,12 @@ func TestKillNineAtRandom(t *testing.T) {
 			t.Fatalf("after kill %d: %+v", n+1, report)
 		}
 	}
+	// So many that vanished have their successors read event by event; one that
+	// stops gently ends that.
+	gentle := worker()
+	gentle.applies()
+	gentle.signal(syscall.SIGTERM)
+	gentle.wait()
 	last := worker()
 	last.applies()
 	appended := writer.end()
