@@ -115,6 +115,7 @@ func (s *sweeper) seize(aggregate string) bool {
 func (s *sweeper) giveBack(aggregate string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delete(s.holes, aggregate) // if it still waits for one, the next sweep knows
 	now := time.Now()
 	s.settle(s.window.Done(now, aggregate, event.Outcome{}, now))
 	s.wakeup()

@@ -1,6 +1,10 @@
 package reorder
 
-import "time"
+import (
+	"time"
+
+	"millrace/event"
+)
 
 // Follow asks that the versions of a blocked aggregate up to UpTo be put on
 // the record of its marker.
@@ -16,17 +20,9 @@ type Follow struct {
 // it finds out.
 func (w *Window) Block(aggregate string, seen uint64) []Ref {
 	w.settled = w.settled[:0]
-	e := w.entries[aggregate]
-	switch {
-	case e == nil:
-		e = &entry{aggregate: aggregate}
-		w.entries[aggregate] = e
-		w.engage(e, nil)
-	case e.state == inHand:
+	e := w.reach(aggregate, nil)
+	if e == nil {
 		return nil
-	case e.work == nil:
-		w.idle.remove(e)
-		w.engage(e, nil)
 	}
 	if e.state != blocked {
 		w.unwake(e)
@@ -46,6 +42,24 @@ func (w *Window) Block(aggregate string, seen uint64) []Ref {
 	e.seen = max(e.seen, seen)
 	w.cover(e)
 	return w.settled
+}
+
+// reach finds or makes an aggregate's entry, busy; nil while a run of it is in
+// hand. The layout is that of an entry that had no work.
+func (w *Window) reach(aggregate string, layout *event.Layout) *entry {
+	e := w.entries[aggregate]
+	switch {
+	case e == nil:
+		e = &entry{aggregate: aggregate}
+		w.entries[aggregate] = e
+		w.engage(e, layout)
+	case e.state == inHand:
+		return nil
+	case e.work == nil:
+		w.idle.remove(e)
+		w.engage(e, layout)
+	}
+	return e
 }
 
 // cover settles what is on the record of the marker, and asks for the rest.

@@ -6,17 +6,9 @@ import "millrace/event"
 // whatever its state: nobody gets it until Done gives it back, and what arrives
 // meanwhile waits. It reports false while a run of it is in hand.
 func (w *Window) Seize(aggregate string, layout *event.Layout) bool {
-	e := w.entries[aggregate]
-	switch {
-	case e == nil:
-		e = &entry{aggregate: aggregate}
-		w.entries[aggregate] = e
-		w.engage(e, layout)
-	case e.state == inHand:
+	e := w.reach(aggregate, layout)
+	if e == nil {
 		return false
-	case e.work == nil:
-		w.idle.remove(e)
-		w.engage(e, layout)
 	}
 	w.unwake(e)
 	waits := e.state == blocked
