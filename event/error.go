@@ -39,9 +39,13 @@ const (
 	// Schema: the event is of a shape that is newer than the fold knows; a newer
 	// build may. As permanent as Permanent for this one.
 	Schema
+	// Foreign: what the target holds is somebody else's, another group's, source's
+	// or sink's, or another version's of this one. The configuration is to blame
+	// and no record: to block aggregates for it would be to block all of them.
+	Foreign
 )
 
-var classNames = [...]string{"unknown", "transient", "permanent", "gap", "stopping", "fenced", "batch", "superseded", "unavailable", "crash", "decode", "schema"}
+var classNames = [...]string{"unknown", "transient", "permanent", "gap", "stopping", "fenced", "batch", "superseded", "unavailable", "crash", "decode", "schema", "foreign"}
 
 // String returns the class's name as it stands in metrics, letters and logs.
 func (c Class) String() string {

@@ -12,7 +12,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"millrace/event"
-	"millrace/internal/awsclient"
 	"millrace/internal/awsvalue"
 )
 
@@ -76,7 +75,7 @@ func (s *Store) put(ctx context.Context, p *plan) error {
 		}
 		return s.settle(ctx, p, []event.Item{stands})
 	}
-	return awsclient.Classify(p.op(), p.sent(err))
+	return s.classify(p.op(), p.sent(err))
 }
 
 // transact writes all items of a plan or none, with the head where the layout
@@ -103,7 +102,7 @@ func (s *Store) transact(ctx context.Context, p *plan) error {
 	if errors.As(err, &cancelled) {
 		return s.judge(ctx, p, cancelled)
 	}
-	return awsclient.Classify(p.op(), p.sent(err))
+	return s.classify(p.op(), p.sent(err))
 }
 
 // token makes every attempt of one append the same request to the service,

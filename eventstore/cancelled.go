@@ -8,7 +8,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"millrace/event"
-	"millrace/internal/awsclient"
 )
 
 // meaning is what one reason of a cancelled transaction stands for.
@@ -41,10 +40,10 @@ func tell(i int, reason types.CancellationReason) error {
 }
 
 // classifyCancelled classifies the error of a transaction without conditions.
-func classifyCancelled(op string, err error) error {
+func (s *Store) classifyCancelled(op string, err error) error {
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) {
-		return awsclient.Classify(op, err)
+		return s.classify(op, err)
 	}
 	for i, reason := range cancelled.CancellationReasons {
 		if m := meaningOf(reason); m == refused || m == taken {

@@ -73,7 +73,7 @@ func (s *Store) get(ctx context.Context, partition event.Value, versions []uint6
 	}
 	out, err := s.client.TransactGetItems(ctx, &dynamodb.TransactGetItemsInput{TransactItems: gets})
 	if err != nil {
-		return nil, classifyCancelled(op, err)
+		return nil, s.classifyCancelled(op, err)
 	}
 	if len(out.Responses) != len(versions) {
 		return nil, invalid(op, fmt.Errorf("%d answers to %d keys", len(out.Responses), len(versions)))

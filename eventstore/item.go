@@ -7,7 +7,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"millrace/event"
-	"millrace/internal/awsclient"
 	"millrace/internal/awsvalue"
 )
 
@@ -20,7 +19,7 @@ func (s *Store) Item(ctx context.Context, key event.Item) (event.Item, error) {
 		out, err = s.client.GetItem(ctx, &dynamodb.GetItemInput{
 			TableName: &s.table, Key: awsvalue.ToItem(key), ConsistentRead: aws.Bool(true),
 		})
-		return awsclient.Classify(op, err)
+		return s.classify(op, err)
 	})
 	if err != nil || len(out.Item) == 0 {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"millrace/event"
-	"millrace/internal/awsclient"
 	"millrace/internal/awsvalue"
 )
 
@@ -113,7 +112,7 @@ func (s *Store) page(ctx context.Context, op string, query *dynamodb.QueryInput,
 	var out *dynamodb.QueryOutput
 	err := s.retry(ctx, op, func(ctx context.Context) (err error) {
 		out, err = s.client.Query(ctx, query)
-		return awsclient.Classify(op, err)
+		return s.classify(op, err)
 	})
 	if err != nil {
 		return nil, nil, err

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"millrace/event"
-	"millrace/internal/awsclient"
 	"millrace/internal/awsvalue"
 )
 
@@ -39,7 +38,7 @@ func (s *Store) Scan(ctx context.Context, segment, total int, page func([]event.
 				TableName: &s.table, ConsistentRead: aws.Bool(true), ExclusiveStartKey: from,
 				Segment: aws.Int32(int32(segment)), TotalSegments: aws.Int32(int32(total)),
 			})
-			return awsclient.Classify(op, err)
+			return s.classify(op, err)
 		})
 		if err != nil {
 			return err

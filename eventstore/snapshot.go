@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"millrace/event"
-	"millrace/internal/awsclient"
 	"millrace/internal/awsvalue"
 )
 
@@ -92,10 +91,10 @@ func (sn Snapshots[S]) load(ctx context.Context, s *Store, aggregate string) (st
 			Key: awsvalue.ToItem(event.Item{s.layout.Aggregate: partition, s.layout.Version: event.String(sn.Key)}),
 		})
 		if err != nil {
-			return awsclient.Classify(op, err)
+			return s.classify(op, err)
 		}
 		item, err = awsvalue.Item(out.Item)
-		return awsclient.Classify(op, err)
+		return s.classify(op, err)
 	})
 	if err != nil {
 		return none, 0, err
@@ -142,7 +141,7 @@ func (sn Snapshots[S]) save(ctx context.Context, s *Store, aggregate string, bef
 	if errors.As(err, &newer) {
 		return nil
 	}
-	return awsclient.Classify(op, err)
+	return s.classify(op, err)
 }
 
 // LoadFrom is Load with the help of snapshots.

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"millrace/event"
+	"millrace/internal/awsclient"
 	"millrace/internal/jitter"
 )
 
@@ -107,4 +108,8 @@ func (s *Store) partition(aggregate string) (event.Value, error) {
 // invalid is an error of the caller's making, which no repetition cures.
 func invalid(op string, err error) error {
 	return &event.Error{Class: event.Permanent, Op: op, Err: err}
+}
+
+func (s *Store) classify(op string, err error) error {
+	return awsclient.ClassifyAt(op, "event table", s.table, err)
 }

@@ -35,6 +35,9 @@ const followers = 4
 // aggregates as there are appliers would stop the sink.
 const blockTries = 4
 
+// nextSteps is what an operator does about a block.
+const nextSteps = "dlq-redriver groups lists what is blocked by cause, dlq-redriver show this aggregate; after the fix dlq-redriver redrive brings it back"
+
 // gives reports whether an aggregate in trouble is to be blocked. Without
 // markers, and while the trouble may pass by itself, it is held instead.
 func (l *lane) gives(t *Trouble) bool {
@@ -80,8 +83,7 @@ func (l *lane) block(ctx context.Context, t Trouble) error {
 		switch {
 		case err == nil && verdict.Succeeded():
 			l.w.counters.blocked.Add(1)
-			l.w.opts.Log.Error().Str("sink", l.sink.Name).Str("aggregate", t.Aggregate).Uint64("version", t.Version).
-				Stringer("class", t.Class).Err(t.complaint()).Msg("an event cannot be applied; its aggregate is blocked, others go on")
+			l.tellBlocked(t, cause)
 			l.blocked(t.Aggregate, t.Version)
 			return nil
 		case err == nil && verdict == failure.FollowInstead && row.SeenVersion < t.Version:
@@ -114,6 +116,16 @@ func (l *lane) block(ctx context.Context, t Trouble) error {
 			return nil
 		}
 	}
+}
+
+func (l *lane) tellBlocked(t Trouble, cause failure.Cause) {
+	log := l.w.opts.Log
+	if t.EventType != "" { // of an event that could be read
+		log = log.With().Str("eventType", t.EventType).Logger()
+	}
+	log.Error().Str("group", l.w.opts.Group).Str("sink", l.sink.Name).Str("aggregate", t.Aggregate).Uint64("version", t.Version).
+		Stringer("class", t.Class).Str("fingerprint", cause.Fingerprint).Err(t.complaint()).Str("next", nextSteps).
+		Msg("an event cannot be applied; its aggregate is blocked, others go on")
 }
 
 // passed ends a marker that a position has passed.

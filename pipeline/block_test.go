@@ -126,7 +126,7 @@ func (w *world) redriver(m redrive.Markers, job string) *redrive.Redriver {
 func TestC8_PoisonLeavesTheWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, localaws.Options{Shards: 2})
-		markers := newMarkerTable()
+		markers, log := newMarkerTable(), w.journal()
 		w.faults.refuse("hot", 3)
 		w.append("hot", 5)
 		r := w.start("one", withMarkers(markers))
@@ -138,6 +138,11 @@ func TestC8_PoisonLeavesTheWay(t *testing.T) {
 		eventually(t, 30*time.Second, "the followers are on record", func() bool { return markers.marker(t, "hot").SeenVersion == 3005 })
 		if got := markers.marker(t, "hot"); got.BlockedVersion != 3 || got.State != failure.Blocked || got.Cause.Class != "permanent" {
 			t.Errorf("the marker is %+v", got)
+		}
+		for _, want := range []string{`"group":"g"`, `"eventType":"Happened"`, `"fingerprint":"` + markers.marker(t, "hot").Cause.Fingerprint, "dlq-redriver show"} {
+			if log.lines(want) != 1 {
+				t.Errorf("the log lacks %s", want)
+			}
 		}
 		if follows, read := markers.count(failure.FollowName), int(r.Stats().Pages-pages); follows > read {
 			t.Errorf("%d writes of the marker for %d pages", follows, read)

@@ -67,7 +67,7 @@ func verdict(ctx context.Context, o event.Outcome) error {
 	}
 	class := event.ClassOf(o.Err)
 	lost := class == event.Unknown && !o.Known
-	failed := lost || class == event.Transient || class == event.Unavailable || class == event.Batch
+	failed := lost || class == event.Transient || class == event.Unavailable || class == event.Batch || class == event.Foreign
 	if ctx.Err() != nil || !failed {
 		return errNoVerdict
 	}

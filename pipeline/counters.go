@@ -28,7 +28,7 @@ type Stats struct {
 	GapsArrived uint64 // gaps closed by their own records
 	GapsFilled  uint64 // gaps closed from the event store
 	Resets      uint64 // targets that held less than they were known to hold
-	Blocked     uint64 // markers written
+	Blocked     uint64 // aggregates blocked by this worker; one that is blocked again counts again
 	Healed      uint64 // markers ended without an operator
 	Careful     uint64 // shards taken whose last holders vanished without progress
 	Followed    uint64 // records settled by reference to a marker

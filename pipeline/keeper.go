@@ -352,7 +352,7 @@ func (w *Worker) children(ctx context.Context, s *shard) ([]source.ShardID, bool
 		if done {
 			return ids, true
 		}
-		if err != nil && event.ClassOf(err) != event.Transient && try%8 == 0 && ctx.Err() == nil {
+		if err != nil && event.ClassOf(err) != event.Transient && try%8 == 0 && ctx.Err() == nil && !w.tellMissing(err) {
 			w.opts.Log.Error().Stringer("shard", s.key).Err(err).Msg("the shard is read to its end, but its children cannot be listed")
 		}
 		wait := w.opts.Jitter.Backoff(childWaitFirst, childWaitLast, s.timer("children"), try)

@@ -138,7 +138,7 @@ func (l *lane) unlearned(aggregate string, err error) {
 	if l.window.Holds(aggregate) { // its shard may have been lost meanwhile
 		t := l.trouble.note(l.sink.Name, aggregate, 0, now, err)
 		l.w.counters.retries.Add(1)
-		if t.Attempts&(t.Attempts-1) == 0 { // at first, and ever more seldom
+		if !l.tellRefused(t) && t.Attempts&(t.Attempts-1) == 0 { // at first, and ever more seldom
 			l.w.opts.Log.Error().Str("sink", t.Sink).Str("aggregate", t.Aggregate).Stringer("class", t.Class).
 				Int("attempts", t.Attempts).Err(err).Msg("an aggregate's position cannot be read; it waits, others go on")
 		}

@@ -22,7 +22,7 @@ func (k *keeper) succeed(ctx context.Context, rows []checkpoint.Lease) {
 		return
 	}
 	if k.askNext.IsZero() {
-		k.w.opts.Log.Warn().Str("label", k.pin.Label).Msg("the stream is disabled and read to its end; nothing comes until the table has another one")
+		k.w.opts.Log.Warn().Str("table", k.pin.Table).Str("label", k.pin.Label).Msg("the stream is disabled and read to its end; nothing comes until the table has another one")
 	}
 	k.askNext = time.Now().Add(k.w.opts.Jitter.Around(k.w.opts.Discover/4, k.w.opts.Worker+"/succeed", k.asks))
 	k.asks++

@@ -63,9 +63,8 @@ func (l *lane) toCrash(ctx context.Context, m failure.Marker, version uint64, ca
 		return err
 	}
 	if verdict.Succeeded() {
-		l.w.counters.blocked.Add(1)
-		l.w.opts.Log.Error().Str("sink", l.sink.Name).Str("aggregate", m.Key.Aggregate).Uint64("version", version).
-			Str("reason", cause.Text).Msg("a blocked aggregate is left to an operator: workers die of it")
+		l.w.opts.Log.Error().Str("group", l.w.opts.Group).Str("sink", l.sink.Name).Str("aggregate", m.Key.Aggregate).Uint64("version", version).
+			Str("fingerprint", cause.Fingerprint).Str("reason", cause.Text).Str("next", nextSteps).Msg("a blocked aggregate is left to an operator: workers die of it")
 	}
 	l.blocked(m.Key.Aggregate, row.SeenVersion)
 	return nil

@@ -53,7 +53,12 @@ func (t *Trouble) lasting() bool { return t.Class != event.Transient }
 // sinksFault reports whether the sink may be to blame, and not the event: then
 // it is worth a try as soon as the sink is back.
 func (t *Trouble) sinksFault() bool {
-	return t.Class == event.Transient || t.Class == event.Unavailable || t.Class == event.Batch
+	switch t.Class {
+	case event.Transient, event.Unavailable, event.Batch, event.Foreign:
+		return true
+	default:
+		return false
+	}
 }
 
 // pause notes a run that failed and says how long its aggregate is held. There
@@ -121,6 +126,7 @@ func (l *lane) spent(run event.Run, c call) (_ Trouble, block, spent bool) {
 func (l *lane) tell(t *Trouble) {
 	switch {
 	case l.gives(t): // block tells
+	case l.tellRefused(t):
 	case t.lasting() && t.Attempts == 1:
 		l.w.opts.Log.Error().Str("sink", t.Sink).Str("aggregate", t.Aggregate).Uint64("version", t.Version).
 			Stringer("class", t.Class).Err(t.Err).Msg("an event cannot be applied; its aggregate waits, others go on")

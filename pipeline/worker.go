@@ -22,6 +22,7 @@ type Worker struct {
 	kicked   chan struct{} // the keeper has something to look at
 	gate     *gate
 	strays   *strays
+	notices  notices
 
 	mu       sync.Mutex
 	shards   []*shard // in the order in which they were taken
@@ -205,6 +206,7 @@ func (w *Worker) again(ctx context.Context, name string, try int, err error) boo
 // has nothing to do.
 func (w *Worker) tellCall(name string, try int, err error) {
 	switch {
+	case w.tellMissing(err):
 	case try&(try-1) != 0:
 	case lastingCall(err):
 		w.opts.Log.Error().Str("call", name).Int("try", try+1).Err(err).Msg("a call fails and will be repeated")

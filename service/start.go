@@ -46,7 +46,7 @@ func (s *Service) absent(err error, what, table string) error {
 		return err
 	}
 	return &event.Error{
-		Class: event.Permanent, Op: "starting", Err: fmt.Errorf("the %s %q does not exist in %s", what, table, awsclient.Place(s.aws.Region, s.aws.BaseEndpoint)),
+		Class: event.Permanent, Op: "finding its tables", Err: &event.Missing{What: what, Name: table, Place: awsclient.Place(s.aws.Region, s.aws.BaseEndpoint), Err: err},
 		Hint: "name another, create it, or let a worker create it: CreateTables, --create-tables",
 	}
 }

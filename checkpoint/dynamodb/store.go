@@ -77,7 +77,7 @@ func (s *Store) Listing(ctx context.Context, group, table string) (checkpoint.Li
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			// Part of a listing is no listing: what it lacks would look gone.
-			return checkpoint.Listing{}, awsclient.Classify("reading lease rows", err)
+			return checkpoint.Listing{}, s.classify("reading lease rows", err)
 		}
 		for _, row := range page.Items {
 			l, err := decodeLease(group, table, row)
@@ -249,3 +249,7 @@ var _ interface {
 	checkpoint.Lister
 	checkpoint.PinStore
 } = (*Store)(nil)
+
+func (s *Store) classify(op string, err error) error {
+	return awsclient.ClassifyAt(op, "control table", s.table, err)
+}

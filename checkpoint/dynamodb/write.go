@@ -9,7 +9,6 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
-	"millrace/internal/awsclient"
 	"millrace/internal/controlkey"
 )
 
@@ -42,7 +41,7 @@ func (s *Store) apply(ctx context.Context, c change) (row item, refused bool, er
 		return failed.Item, true, nil
 	}
 	if err != nil {
-		return nil, false, awsclient.Classify(c.op, err)
+		return nil, false, s.classify(c.op, err)
 	}
 	return out.Attributes, false, nil
 }
@@ -59,7 +58,7 @@ func (s *Store) put(ctx context.Context, op string, row item) error {
 	if errors.As(err, &failed) {
 		return nil // somebody made it, perhaps we: it is left alone
 	}
-	return awsclient.Classify(op, err)
+	return s.classify(op, err)
 }
 
 // names maps each #name of an expression to the attribute of that name. All

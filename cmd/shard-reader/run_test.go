@@ -127,7 +127,7 @@ func TestCannotRun(t *testing.T) {
 		code  int
 		want  []string
 	}{
-		{"no event table", nil, []string{"--events", "events"}, cli.Usage, []string{"table events: the table does not exist in Region eu-central-1 at http://127.0.0.1:", "check the table's name, the Region and the endpoint"}},
+		{"no event table", nil, []string{"--events", "events"}, cli.Usage, []string{`the event table "events" does not exist in Region eu-central-1 at http://127.0.0.1:`, "check the table's name, the Region and the endpoint"}},
 		{"no view", nil, []string{"--view", "view"}, cli.Usage, []string{`"view" does not exist in Region eu-central-1 at http://127.0.0.1:`, "--create-tables"}},
 		{"no control table", nil, []string{"--control", "control"}, cli.Usage, []string{`"control" does not exist`, "--create-tables"}},
 		{"no stream", stream(nil), []string{"--events", "other"}, cli.Usage, []string{"aws dynamodb update-table --table-name other --stream-specification"}},

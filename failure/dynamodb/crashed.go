@@ -71,5 +71,5 @@ func (s *Store) uncrash(ctx context.Context, k failure.Key, block string) error 
 	if awsclient.Code(err) == "ConditionalCheckFailedException" {
 		return nil
 	}
-	return awsclient.Classify("deleting the row of a crash that is over", err)
+	return s.classify("deleting the row of a crash that is over", err)
 }

@@ -66,7 +66,7 @@ func (s *Store) Kept(ctx context.Context, p failure.Promise) error {
 	if awsclient.Code(err) == "ConditionalCheckFailedException" {
 		return nil // the newer block has a letter of its own
 	}
-	return awsclient.Classify("deleting an outbox row", err)
+	return s.classify("deleting an outbox row", err)
 }
 
 // rows reads one partition to its end.
@@ -80,7 +80,7 @@ func (s *Store) rows(ctx context.Context, partition string, row func(aggregate s
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return awsclient.Classify("listing "+partition, err)
+			return s.classify("listing "+partition, err)
 		}
 		for _, found := range page.Items {
 			item, err := awsvalue.Item(found)

@@ -87,12 +87,12 @@ func (s *Store) write(ctx context.Context, key failure.Key, t failure.Transition
 	switch {
 	case errors.As(err, &refused):
 		row, err := awsvalue.Item(refused.Item)
-		return row, false, awsclient.Classify(op, err)
+		return row, false, s.classify(op, err)
 	case err != nil:
-		return nil, false, awsclient.Classify(op, err)
+		return nil, false, s.classify(op, err)
 	}
 	row, err := awsvalue.Item(out.Attributes)
-	return row, true, awsclient.Classify(op, err)
+	return row, true, s.classify(op, err)
 }
 
 // writeBoth writes the marker and its outbox row in one transaction: a block
@@ -122,12 +122,12 @@ func (s *Store) writeBoth(ctx context.Context, key failure.Key, t failure.Transi
 		row, err := s.read(ctx, key)
 		return row, true, err
 	case !errors.As(err, &cancelled):
-		return nil, false, awsclient.Classify(op, err)
+		return nil, false, s.classify(op, err)
 	}
 	for _, reason := range cancelled.CancellationReasons {
 		if aws.ToString(reason.Code) == "ConditionalCheckFailed" {
 			row, err := awsvalue.Item(reason.Item)
-			return row, false, awsclient.Classify(op, err)
+			return row, false, s.classify(op, err)
 		}
 	}
 	// A conflict with another transaction, or a throttle: nothing took effect.
@@ -160,10 +160,10 @@ func (s *Store) read(ctx context.Context, key failure.Key) (event.Item, error) {
 		TableName: aws.String(s.table), Key: markerKey(key), ConsistentRead: aws.Bool(true),
 	})
 	if err != nil {
-		return nil, awsclient.Classify("reading a marker", err)
+		return nil, s.classify("reading a marker", err)
 	}
 	row, err := awsvalue.Item(out.Item)
-	return row, awsclient.Classify("reading a marker", err)
+	return row, s.classify("reading a marker", err)
 }
 
 func markerKey(k failure.Key) map[string]types.AttributeValue {
@@ -196,4 +196,8 @@ func keyOf(k controlkey.Key) map[string]types.AttributeValue {
 		controlkey.PK: &types.AttributeValueMemberS{Value: k.PK},
 		controlkey.SK: &types.AttributeValueMemberS{Value: k.SK},
 	}
+}
+
+func (s *Store) classify(op string, err error) error {
+	return awsclient.ClassifyAt(op, "control table", s.table, err)
 }

@@ -44,7 +44,7 @@ func (s *Store) PutUnroutable(ctx context.Context, u failure.Unroutable) error {
 	}})
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) {
-		return awsclient.Classify(op, err)
+		return s.classify(op, err)
 	}
 	for _, reason := range cancelled.CancellationReasons {
 		switch aws.ToString(reason.Code) {
@@ -102,7 +102,7 @@ func (s *Store) ToldUnroutable(ctx context.Context, u failure.Unroutable) error 
 	if awsclient.Code(err) == "ConditionalCheckFailedException" {
 		return nil
 	}
-	return awsclient.Classify("noting that a letter was sent", err)
+	return s.classify("noting that a letter was sent", err)
 }
 
 // EndUnroutable deletes a record's row and the promise of its letter, both or
@@ -117,5 +117,5 @@ func (s *Store) EndUnroutable(ctx context.Context, u failure.Unroutable) error {
 	if errors.As(err, &cancelled) {
 		return &event.Error{Class: event.Transient, Op: op, Err: err}
 	}
-	return awsclient.Classify(op, err)
+	return s.classify(op, err)
 }

@@ -194,7 +194,7 @@ func (d *drive) applyRun(ctx context.Context, run event.Run) (uint64, *failedAt,
 			if !time.Now().Before(deadline) {
 				return o.Position.Version, nil, o.Err
 			}
-		case event.Stopping, event.Fenced, event.Superseded:
+		case event.Stopping, event.Fenced, event.Superseded, event.Foreign:
 			return o.Position.Version, nil, o.Err
 		default:
 			at := o.Position.Version + 1

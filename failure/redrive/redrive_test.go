@@ -135,6 +135,13 @@ func TestHowARedriveEnds(t *testing.T) {
 			},
 		},
 		{
+			// To block it again would be to blame the record for the configuration.
+			name: "the target's item is somebody else's", store: store{head: 9}, want: redrive.Paused, to: 2, state: failure.Redriving, blocked: 3,
+			outcome: func(run event.Run) event.Outcome {
+				return event.Outcome{Known: true, Position: run.After, Err: &event.Error{Class: event.Foreign, Op: "writing"}}
+			},
+		},
+		{
 			// It used to go round without a pause and without an end.
 			name: "every answer is lost", store: store{head: 9}, want: redrive.Paused, to: 2, state: failure.Redriving, blocked: 3, waited: true,
 			outcome: func(event.Run) event.Outcome { return event.Outcome{} },

@@ -30,6 +30,9 @@ var transients = []string{
 	"ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidSignatureException",
 }
 
+// notFound is the code for a table, a stream or a shard that is not there.
+const notFound = "ResourceNotFoundException"
+
 // refusals are the codes by which a service refuses every call alike: no
 // permission, no credentials it knows, no such table or queue (Developer Guide,
 // "Error handling with DynamoDB"; SQS API Reference, "Common errors").
@@ -37,7 +40,7 @@ var refusals = []string{
 	"AccessDenied", "AccessDeniedException", "NotAuthorized", "OptInRequired",
 	"UnrecognizedClientException", "InvalidClientTokenId", "MissingAuthenticationToken", "MissingAuthenticationTokenException",
 	"IncompleteSignature", "IncompleteSignatureException", "SignatureDoesNotMatch",
-	"ResourceNotFoundException", "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist",
+	notFound, "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist",
 }
 
 // Code returns the service's code for an error, or nothing when no service
@@ -100,6 +103,18 @@ func Classify(op string, err error) error {
 	return &event.Error{Class: classOf(err), Op: op, Err: err, Hint: hintOf(err)}
 }
 
+// ClassifyAt is Classify for a call to one table, which the error names where it
+// is not there. what says what the table is to its caller.
+func ClassifyAt(op, what, table string, err error) error {
+	if Code(err) != notFound {
+		return Classify(op, err)
+	}
+	return &event.Error{
+		Class: event.Unavailable, Op: op, Err: &event.Missing{What: what, Name: table, Err: err},
+		Hint: "create it again or restore it, and then run verify; if it never was there, check its name, the Region and the endpoint",
+	}
+}
+
 func classOf(err error) event.Class {
 	code := Code(err)
 	var netErr net.Error
@@ -130,7 +145,7 @@ func hintOf(err error) string {
 	switch Code(err) {
 	case "AccessDeniedException", "UnrecognizedClientException":
 		return "check the task's role and its permissions"
-	case "ResourceNotFoundException":
+	case notFound:
 		return "check the table's name, the Region and the endpoint"
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {

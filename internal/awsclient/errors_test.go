@@ -97,6 +97,24 @@ func TestWhatAFailedCallMeans(t *testing.T) {
 	}
 }
 
+// TestATableThatIsGoneIsNamed: an operator has several, and the service does
+// not say which.
+func TestATableThatIsGoneIsNamed(t *testing.T) {
+	gone := ClassifyAt("reading lease rows", "control table", "millrace", get(t.Context(), failing(400, notFound)))
+	var missing *event.Missing
+	if !errors.As(gone, &missing) || missing.Name != "millrace" || event.ClassOf(gone) != event.Unavailable || Code(gone) != notFound ||
+		!strings.HasPrefix(gone.Error(), `reading lease rows: the control table "millrace" does not exist (create it again or restore it`) {
+		t.Errorf("it is %v", gone)
+	}
+	other := ClassifyAt("reading lease rows", "control table", "millrace", get(t.Context(), failing(400, "AccessDeniedException")))
+	if errors.As(other, &missing) || event.ClassOf(other) != event.Unavailable {
+		t.Errorf("a refusal is %v", other)
+	}
+	if ClassifyAt("reading", "control table", "millrace", nil) != nil {
+		t.Error("no error became one")
+	}
+}
+
 func TestTheServicesOwnTypeIsStillFound(t *testing.T) {
 	var refused *types.ConditionalCheckFailedException
 	if err := get(t.Context(), failing(400, "ConditionalCheckFailedException")); !errors.As(err, &refused) {

@@ -118,7 +118,7 @@ func Registry() (service.Registry, error) {
 // that is not there, a permission that is not given.
 func Configured(err error) error {
 	switch event.ClassOf(err) {
-	case event.Permanent, event.Unavailable:
+	case event.Permanent, event.Unavailable, event.Foreign:
 		return &ExitError{Usage, err}
 	default:
 		return err

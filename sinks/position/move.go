@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"millrace/event"
-	"millrace/internal/awsclient"
 	"millrace/internal/controlkey"
 	"millrace/sinks"
 )
@@ -54,7 +53,7 @@ func (s *Store) Move(ctx context.Context, id sinks.Identity, aggregate string, f
 	case errors.As(err, &refused):
 		return decode(op, refused.Item)
 	case err != nil:
-		return event.Position{}, awsclient.Classify(op, err)
+		return event.Position{}, s.classify(op, err)
 	}
 	return to, nil
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"millrace/event"
-	"millrace/internal/awsclient"
 	"millrace/internal/controlkey"
 	"millrace/sinks"
 )
@@ -55,7 +54,7 @@ func (s *Store) read(ctx context.Context, id sinks.Identity, aggregates []string
 			},
 		})
 		if err != nil {
-			return awsclient.Classify(op, err)
+			return s.classify(op, err)
 		}
 		for _, row := range out.Responses[s.table] {
 			aggregate := named[partition(row)]

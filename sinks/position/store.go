@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"millrace/internal/awsclient"
 	"millrace/internal/controlkey"
 	"millrace/sinks"
 )
@@ -45,4 +46,8 @@ func key(id sinks.Identity, aggregate string) item {
 		controlkey.PK: &types.AttributeValueMemberS{Value: k.PK},
 		controlkey.SK: &types.AttributeValueMemberS{Value: k.SK},
 	}
+}
+
+func (s *Store) classify(op string, err error) error {
+	return awsclient.ClassifyAt(op, "control table", s.table, err)
 }

@@ -35,12 +35,12 @@ func TestH3_APositionOfAnotherIsRefusedLoudly(t *testing.T) {
 			for _, r := range []event.Run{run("42", 0, 3), run("42", 3, 8), run("42", 5, 6)} {
 				got := apply(t.Context(), second, r)
 				var refused *event.Error
-				if !errors.As(got.Err, &refused) || refused.Class != event.Permanent || refused.Hint == "" {
-					t.Errorf("run after %d: %+v, want a permanent refusal with a hint", r.After.Version, got)
+				if !errors.As(got.Err, &refused) || refused.Class != event.Foreign || refused.Hint == "" {
+					t.Errorf("run after %d: %+v, want a refusal of class foreign with a hint", r.After.Version, got)
 				}
 			}
-			if at, err := second.Positions(t.Context(), []string{"42"}); event.ClassOf(err) != event.Permanent {
-				t.Errorf("positions: %v, %v, want a permanent refusal", at, err)
+			if at, err := second.Positions(t.Context(), []string{"42"}); event.ClassOf(err) != event.Foreign {
+				t.Errorf("positions: %v, %v, want a refusal of class foreign", at, err)
 			}
 			b.versions("42", 5)
 		})
@@ -157,8 +157,8 @@ func TestH28_ANewBuildAsksForARebuild(t *testing.T) {
 	b.must(b.sink(), run("42", 0, 7))
 	young := b.sink(as(func(i *sinks.Identity) { i.Version = 2 }))
 	got := apply(t.Context(), young, run("42", 7, 8))
-	if event.ClassOf(got.Err) != event.Permanent || !strings.Contains(got.Err.Error(), "rebuild") {
-		t.Errorf("%+v, want a permanent error that speaks of a rebuild", got)
+	if event.ClassOf(got.Err) != event.Foreign || !strings.Contains(got.Err.Error(), "rebuild") {
+		t.Errorf("%+v, want an error of class foreign that speaks of a rebuild", got)
 	}
 	b.versions("42", 7)
 }

@@ -46,9 +46,9 @@ func (s *Sink) position(item event.Item) (uint64, error) {
 	version, err := strconv.Atoi(versionText)
 	if err != nil || name != s.owner.name {
 		return 0, &event.Error{
-			Class: event.Permanent, Op: op,
+			Class: event.Foreign, Op: op,
 			Err:  fmt.Errorf("attribute %s of %s belongs to %q, not to %q", s.options.Position, s.options.Table, string(by), s.owner.text()),
-			Hint: "give each sink a position attribute or a table of its own",
+			Hint: "the two are group|event table|sink@version: correct what the configuration says of them, or give each sink a position attribute or a table of its own",
 		}
 	}
 	switch {
@@ -59,7 +59,7 @@ func (s *Sink) position(item event.Item) (uint64, error) {
 		}
 	case version < s.owner.version:
 		return 0, &event.Error{
-			Class: event.Permanent, Op: op,
+			Class: event.Foreign, Op: op,
 			Err:  fmt.Errorf("the item was written by version %d of the sink, this is version %d", version, s.owner.version),
 			Hint: "rebuild the read model for the new version",
 		}

@@ -10,7 +10,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"millrace/event"
-	"millrace/internal/awsclient"
 	"millrace/internal/awsvalue"
 	"millrace/sinks"
 )
@@ -63,7 +62,7 @@ func (s *Sink) readBatch(ctx context.Context, aggregates []string) (items map[st
 			},
 		})
 		if err != nil {
-			return items, awsclient.Classify(op, err)
+			return items, s.classify(op, err)
 		}
 		for _, stored := range out.Responses[s.options.Table] {
 			item, err := awsvalue.Item(stored)

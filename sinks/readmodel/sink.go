@@ -133,7 +133,7 @@ func op(run event.Run) string {
 
 // Positions reads the positions of up to sinks.MaxPositions aggregates,
 // consistently, and remembers the items it met. A position that belongs to
-// another sink is an error of class Permanent, one that belongs to a newer
+// another sink is an error of class Foreign, one that belongs to a newer
 // version of this sink of class Superseded.
 func (s *Sink) Positions(ctx context.Context, aggregates []string) ([]event.Position, error) {
 	positions := make([]event.Position, len(aggregates))
@@ -150,3 +150,7 @@ func (s *Sink) Positions(ctx context.Context, aggregates []string) ([]event.Posi
 func (s *Sink) Close(context.Context) error { return nil }
 
 var errContended = errors.New("others are writing this item at the same time")
+
+func (s *Sink) classify(op string, err error) error {
+	return awsclient.ClassifyAt(op, "read model's table", s.options.Table, err)
+}

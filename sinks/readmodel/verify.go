@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"millrace/event"
-	"millrace/internal/awsclient"
 	"millrace/internal/awsvalue"
 	"millrace/internal/decimal"
 	"millrace/projection"
@@ -58,7 +57,7 @@ func (s *Sink) Scan(ctx context.Context, segment, total int, after event.Item) (
 		Segment: aws.Int32(int32(segment)), TotalSegments: aws.Int32(int32(total)),
 	})
 	if err != nil {
-		return Page{}, awsclient.Classify(op, err)
+		return Page{}, s.classify(op, err)
 	}
 	if out.Items == nil { // no service's answer; it would pass for an empty table
 		return Page{}, &event.Error{Class: event.Permanent, Op: op, Err: errors.New("the answer has no items")}

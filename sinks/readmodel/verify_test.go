@@ -173,7 +173,7 @@ func TestScan(t *testing.T) {
 			for _, stored := range page.Items {
 				seen = append(seen, stored.Aggregate)
 				if stored.Aggregate == "taken" {
-					if event.ClassOf(stored.Err) != event.Permanent {
+					if event.ClassOf(stored.Err) != event.Foreign {
 						t.Errorf("another sink's item: %+v", stored)
 					}
 					continue

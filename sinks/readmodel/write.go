@@ -15,7 +15,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"millrace/event"
-	"millrace/internal/awsclient"
 	"millrace/internal/awsvalue"
 )
 
@@ -32,7 +31,7 @@ func (s *Sink) write(ctx context.Context, aggregate string, base, next held) err
 	_, err := s.options.Client.UpdateItem(ctx, s.update(aggregate, base, next))
 	var failed *types.ConditionalCheckFailedException
 	if !errors.As(err, &failed) {
-		return awsclient.Classify(op, err)
+		return s.classify(op, err)
 	}
 	stored, err := awsvalue.Item(failed.Item)
 	if err != nil {

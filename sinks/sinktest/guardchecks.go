@@ -225,8 +225,9 @@ func (p *probe) separate(ctx context.Context, sink sinks.Sink, identity sinks.Id
 	if outcome.Err == nil {
 		return p.holds(ctx, identity, aggregate, 3)
 	}
-	if class := event.ClassOf(outcome.Err); class != event.Permanent && class != event.Superseded {
-		return fmt.Errorf("class %v, want permanent or superseded: %w", class, outcome.Err)
+	// Of class permanent it would block every aggregate of the target.
+	if class := event.ClassOf(outcome.Err); class != event.Foreign && class != event.Superseded {
+		return fmt.Errorf("class %v, want foreign or superseded: %w", class, outcome.Err)
 	}
 	if asking == nil {
 		return fmt.Errorf("Positions took the place for free, Apply did not: %w", outcome.Err)

@@ -49,7 +49,7 @@ func (c *Client) Find(ctx context.Context, table string) (*Stream, error) {
 	switch {
 	case awsclient.Code(err) == notFound:
 		return nil, &event.Error{
-			Class: event.Permanent, Op: op, Err: fmt.Errorf("the table does not exist in %s: %w", c.place(), err),
+			Class: event.Permanent, Op: op, Err: &event.Missing{What: "event table", Name: table, Place: c.place(), Err: err},
 			Hint: "check the table's name, the Region and the endpoint",
 		}
 	case awsclient.Throttled(err):
@@ -99,6 +99,9 @@ func (s *Stream) ARN() string { return s.arn }
 // Label is the last part of the ARN: a stream that is disabled and enabled
 // again has a new one. It contains colons.
 func (s *Stream) Label() string { return s.arn[strings.LastIndex(s.arn, "/")+1:] }
+
+// name is the table and the label, as the ARN has them.
+func (s *Stream) name() string { return s.arn[strings.LastIndex(s.arn, ":table/")+len(":table/"):] }
 
 // Labelled is the stream of the same table under another label, as lease rows
 // of an earlier one name it.

@@ -32,7 +32,7 @@ func (s *Stream) Describe(ctx context.Context) (source.StreamInfo, error) {
 	op := "describing stream " + s.arn
 	out, err := s.api.DescribeStream(ctx, &sdk.DescribeStreamInput{StreamArn: aws.String(s.arn), Limit: aws.Int32(1)})
 	if err != nil {
-		return source.StreamInfo{}, failedStream(op, err)
+		return source.StreamInfo{}, s.failedStream(op, err)
 	}
 	d := out.StreamDescription
 	if d == nil {
@@ -90,7 +90,7 @@ func (s *Stream) page(ctx context.Context, op string, after source.ShardID, filt
 	out, err := s.api.DescribeStream(ctx, in)
 	switch {
 	case err != nil && after == "" && filter == nil:
-		return nil, "", failedStream(op, err)
+		return nil, "", s.failedStream(op, err)
 	case err != nil:
 		return nil, "", s.failed(ctx, op, err)
 	case out.StreamDescription == nil:

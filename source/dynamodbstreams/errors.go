@@ -28,7 +28,7 @@ func named(op string, class event.Class, name, cause error) error {
 // failed says what the error of a call that names a shard means.
 func (s *Stream) failed(ctx context.Context, op string, err error) error {
 	if awsclient.Code(err) != notFound {
-		return failedStream(op, err)
+		return s.failedStream(op, err)
 	}
 	// One code for two meanings. A shard that is gone ends, a stream that is
 	// gone ends everything: ask.
@@ -36,14 +36,17 @@ func (s *Stream) failed(ctx context.Context, op string, err error) error {
 	if again == nil {
 		return named(op, event.Permanent, source.ErrShardGone, err)
 	}
-	return failedStream(op+", asking whether the stream is there", again)
+	return s.failedStream(op+", asking whether the stream is there", again)
 }
 
 // failedStream says what the error of a call that names only the stream means.
-func failedStream(op string, err error) error {
+func (s *Stream) failedStream(op string, err error) error {
 	switch code := awsclient.Code(err); {
 	case code == notFound:
-		return named(op, event.Permanent, source.ErrStreamGone, err)
+		return &event.Error{
+			Class: event.Permanent, Op: op, Err: fmt.Errorf("%w: %w", source.ErrStreamGone, &event.Missing{What: "stream", Name: s.name(), Err: err}),
+			Hint: "its table was deleted, or it was disabled more than 24 hours ago; what nobody has read of it is lost, and verify shows what lacks it",
+		}
 	case code == expired:
 		return named(op, event.Transient, source.ErrIteratorExpired, err)
 	case code == trimmed:

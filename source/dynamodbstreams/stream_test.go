@@ -276,7 +276,7 @@ func TestStreamLife(t *testing.T) {
 		if _, err := b.db.DeleteTable(t.Context(), &dynamodb.DeleteTableInput{TableName: aws.String(table)}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.Find(t.Context(), table); err == nil || !strings.Contains(err.Error(), "the table does not exist in Region ") {
+		if _, err := b.Find(t.Context(), table); err == nil || !strings.Contains(err.Error(), `the event table "events" does not exist in Region `) {
 			t.Errorf("of a deleted table: %v", err)
 		}
 	})
