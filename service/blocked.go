@@ -46,6 +46,10 @@ type Listing struct {
 	Selected int              // how many the filters select, those beyond the limit too
 	Foreign  []failure.Foreign
 
+	// Absent are the names that were asked for and have no row: mistyped, or
+	// released already.
+	Absent []string
+
 	Unroutable         []failure.Unroutable // those selected, the one seen first at the front
 	UnroutableSelected int
 }
@@ -62,6 +66,10 @@ func (s *Service) Blocked(ctx context.Context, selection Selection) (Listing, er
 	if err != nil {
 		return Listing{}, err
 	}
+	standing := map[string]bool{}
+	for _, m := range all {
+		standing[m.Key.Aggregate] = true
+	}
 	all = slices.DeleteFunc(all, func(m failure.Marker) bool { return !selection.picks(m.Key.Aggregate, m.Cause) })
 	slices.SortFunc(all, func(a, b failure.Marker) int {
 		return cmp.Or(a.Cause.First.Compare(b.Cause.First), cmp.Compare(a.Key.Aggregate, b.Key.Aggregate))
@@ -70,10 +78,22 @@ func (s *Service) Blocked(ctx context.Context, selection Selection) (Listing, er
 	if selection.Limit > 0 && len(all) > selection.Limit {
 		listing.Markers = all[:selection.Limit]
 	}
-	if err := s.addUnroutable(ctx, selection, &listing); err != nil {
+	if err := s.addUnroutable(ctx, selection, &listing, standing); err != nil {
 		return Listing{}, err
 	}
+	for _, f := range listing.Foreign {
+		standing[f.Name] = true
+	}
+	listing.Absent = slices.DeleteFunc(slices.Clone(selection.Aggregates), func(name string) bool { return standing[name] })
 	return listing, nil
+}
+
+// Known reports whether the control table has anything of the group on the event
+// table. It has lease rows as soon as a worker has begun; without any, that
+// nothing is blocked means nothing.
+func (s *Service) Known(ctx context.Context) (bool, error) {
+	rows, err := s.control().List(ctx, s.config.Group, s.config.Events)
+	return len(rows) > 0, s.absent(err, "control table", s.config.Control)
 }
 
 // listed reads the markers that are not live, of 64 partitions. The client

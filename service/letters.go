@@ -2,11 +2,13 @@ package service
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
+	"millrace/event"
 	"millrace/failure"
 	markers "millrace/failure/dynamodb"
 	"millrace/failure/notify"
@@ -41,6 +43,41 @@ func (s *Service) Work(ctx, abort context.Context, w *pipeline.Worker) error {
 
 func (s *Service) queue() (*queue.Queue, error) {
 	return queue.New(sqs.NewFromConfig(s.aws), queue.Options{Name: s.config.Queue})
+}
+
+// queueWait bounds the question whether the queue is there: no shard waits
+// longer for it.
+const queueWait = 3 * time.Second
+
+// FindQueue asks for the on-failure queue, if one is configured. Where the error
+// has an *event.Missing in it there is no such queue; any other says that it
+// could not be asked, or not by this role, which stops nobody.
+func (s *Service) FindQueue(ctx context.Context) error {
+	if s.config.Queue == "" {
+		return nil
+	}
+	q, err := s.queue()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, queueWait)
+	defer cancel()
+	return q.Find(ctx)
+}
+
+// startQueue finds out at the start what would else be told with the first
+// letter, which may be months away. A queue that vanishes later stops nobody.
+func (s *Service) startQueue(ctx context.Context) error {
+	err := s.FindQueue(ctx)
+	var missing *event.Missing
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return nil //nolint:nilerr // a stop is for the worker to tell
+	case errors.As(err, &missing):
+		return err
+	}
+	s.config.Log.Warn().Str("queue", s.config.Queue).Err(err).Msg("it could not be found out whether the on-failure queue is there; letters of blocked aggregates wait in the control table until it takes them")
+	return nil
 }
 
 // Letters is what a worker knows of the letters that wait for their queue.

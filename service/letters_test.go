@@ -3,6 +3,7 @@ package service_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -12,8 +13,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/rs/zerolog"
 
+	"millrace/event"
 	"millrace/failure"
 	"millrace/internal/jitter"
+	"millrace/internal/localaws"
+	"millrace/pipeline"
 	"millrace/projection/ordersview"
 	"millrace/service"
 )
@@ -53,11 +57,41 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// TestQueueNameWrong: the queue's name is wrong while orders are blocked. No
-// shard stops and nothing is lost, and the log names the queue and what to do;
-// the letters go out, one for each block, when the queue is there. None is
-// deleted while its block stands.
+// TestQueueNameWrong: at the start a queue that does not exist is an error; one
+// that cannot be asked is a line in the log, and the worker works.
 func TestQueueNameWrong(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"orders-failures", "https://sqs.eu-central-1.amazonaws.com/000000000000/orders-failures"} {
+		w := newWorld(t)
+		log := &logged{}
+		w.config.Log, w.config.Queue = zerolog.New(log), name
+		if err := w.service(t).EnsureTables(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		err := w.service(t).Workers(t.Context(), func(*pipeline.Worker) error {
+			t.Error("a worker was started")
+			return nil
+		})
+		var missing *event.Missing
+		if !errors.As(err, &missing) || missing.Name != name || !strings.Contains(err.Error(), "create it, or correct its name") {
+			t.Errorf("it gave %v", err)
+		}
+		w.engine.Inject(localaws.Fault{Do: localaws.FailBefore, Match: func(c localaws.Call) bool { return c.Service == localaws.SQS }})
+		works := false
+		if err := w.service(t).Workers(t.Context(), func(*pipeline.Worker) error {
+			works = true
+			return nil
+		}); err != nil || !works || !log.has(`"level":"warn"`, "whether the on-failure queue is there", name) {
+			t.Errorf("with a queue that does not answer: %v", err)
+		}
+	}
+}
+
+// TestQueueVanishes: a worker's queue is not there any more while orders are
+// blocked. No shard stops and nothing is lost, and the log names the queue and
+// what to do; the letters go out, one for each block, when the queue is there.
+// None is deleted while its block stands.
+func TestQueueVanishes(t *testing.T) {
 	t.Parallel() // it waits for the sender, most of its time
 	w := newWorld(t)
 	log := &logged{}
@@ -74,7 +108,13 @@ func TestQueueNameWrong(t *testing.T) {
 	if _, known := worker.Letters(); known {
 		t.Error("before anybody has looked it is known how many letters wait")
 	}
-	w.run(t, worker)
+	w.running(t, func(ctx context.Context) error { // without the look at the start
+		one, err := worker.Worker(ctx)
+		if err != nil {
+			return err
+		}
+		return worker.Work(ctx, context.Background(), one)
+	})
 	listing := w.blocked(t, 3)
 	if report, err := w.service(t).Verify(t.Context(), time.Minute); err != nil || report.Behind > 0 {
 		t.Fatalf("the others do not go on: %+v, %v", report, err)
@@ -86,13 +126,13 @@ func TestQueueNameWrong(t *testing.T) {
 	}
 
 	until(t, "the log tells", func() bool {
-		return log.has(`"level":"error"`, `no queue \"orders-failures\" in this account and Region: create it, or correct its name`, `"lettersUnsent":`, `"oldestUnsentSeconds":`)
+		return log.has(`"level":"error"`, `the on-failure queue \"orders-failures\" does not exist in this account and Region (create it, or correct its name`, `"lettersUnsent":`, `"oldestUnsentSeconds":`)
 	})
 	until(t, "all that wait are counted", func() bool {
 		letters, known := worker.Letters()
 		return known && letters.Unsent == 3 && time.Since(letters.Oldest) < time.Minute
 	})
-	if deleted, err := worker.SweepLetters(t.Context()); err == nil || deleted != 0 || !strings.Contains(err.Error(), `no queue "orders-failures"`) {
+	if deleted, err := worker.SweepLetters(t.Context()); err == nil || deleted != 0 || !strings.Contains(err.Error(), `the on-failure queue "orders-failures" does not exist`) {
 		t.Errorf("a sweep gave %d, %v", deleted, err)
 	}
 

@@ -66,11 +66,16 @@ func (w *world) work(t *testing.T, registry service.Registry) (stop func()) {
 // run runs a worker of a service until the function it returns is called.
 func (w *world) run(t *testing.T, s *service.Service) (stop func()) {
 	t.Helper()
+	return w.running(t, func(ctx context.Context) error {
+		return s.Workers(ctx, func(worker *pipeline.Worker) error { return s.Work(ctx, context.Background(), worker) })
+	})
+}
+
+func (w *world) running(t *testing.T, work func(context.Context) error) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() {
-		ended <- s.Workers(ctx, func(worker *pipeline.Worker) error { return s.Work(ctx, context.Background(), worker) })
-	}()
+	go func() { ended <- work(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {

@@ -145,8 +145,12 @@ func Run(ctx, abort context.Context, c Config, r Registry) error {
 
 // Workers makes a worker and has it run, and another one each time that the
 // stream was disabled, is read to its end, and was enabled again, until run
-// returns anything but pipeline.ErrStreamEnded.
+// returns anything but pipeline.ErrStreamEnded. An on-failure queue that does
+// not exist when it is called is an error with an *event.Missing in it.
 func (s *Service) Workers(ctx context.Context, run func(*pipeline.Worker) error) error {
+	if err := s.startQueue(ctx); err != nil {
+		return err
+	}
 	for {
 		w, err := s.Worker(ctx)
 		if err != nil {

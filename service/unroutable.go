@@ -12,11 +12,15 @@ import (
 )
 
 // addUnroutable adds the unroutable records that a selection selects, within
-// what the markers have left of its limit.
-func (s *Service) addUnroutable(ctx context.Context, selection Selection, l *Listing) error {
+// what the markers have left of its limit, and the names of all to those that
+// stand.
+func (s *Service) addUnroutable(ctx context.Context, selection Selection, l *Listing, standing map[string]bool) error {
 	all, foreign, err := s.patient().Unroutables(ctx, s.config.Group, s.config.Events)
 	if err != nil {
 		return s.absent(err, "control table", s.config.Control)
+	}
+	for _, u := range all {
+		standing[failure.LetterPrefix+u.ID] = true
 	}
 	all = slices.DeleteFunc(all, func(u failure.Unroutable) bool {
 		return !selection.picks(failure.LetterPrefix+u.ID, u.Cause)

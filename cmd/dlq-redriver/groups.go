@@ -11,7 +11,9 @@ type groupsCommand struct{ look }
 
 // Help goes on where the verb's one line ends.
 func (groupsCommand) Help() string {
-	return `It changes nothing. Aggregates with one fingerprint failed in the same place, on the same type of event, with the same type of error: in all likelihood for one cause. WAITING counts the versions on record, from the one that failed on. Records of class decode name no aggregate: the layout, or whoever wrote the item, is the cause.`
+	return `It changes nothing. Aggregates with one fingerprint failed in the same place, on the same type of event, with the same type of error: in all likelihood for one cause. WAITING counts the versions on record, from the one that failed on. Records of class decode name no aggregate: the layout, or whoever wrote the item, is the cause.
+
+Exit code 1 where nothing is listed and the control table has nothing of the group on that event table.`
 }
 
 // groupLine is a group's JSON form.
@@ -19,7 +21,7 @@ type groupLine struct {
 	Schema      string    `json:"schema"`
 	Fingerprint string    `json:"fingerprint"`
 	Class       string    `json:"class"`
-	Type        string    `json:"type"` // of the error
+	Type        string    `json:"type"` // of the error, as Go names it
 	Aggregates  int       `json:"aggregates"`
 	Records     int       `json:"records"` // that name no aggregate; a group has these or aggregates
 	Waiting     uint64    `json:"waiting,string"`

@@ -17,7 +17,9 @@ type listCommand struct {
 
 // Help goes on where the verb's one line ends.
 func (listCommand) Help() string {
-	return `It changes nothing. The filters all have to hold. An aggregate that is redriving belongs to a job under way, or to one that has died: a redrive takes it over. A record of class decode has no aggregate and goes by the name of its letter.`
+	return `It changes nothing. The filters all have to hold. An aggregate that is redriving belongs to a job under way, or to one that has died: a redrive takes it over. A record of class decode has no aggregate and goes by the name of its letter. Errors are shortened to fit a line: show, groups and --output json have all of them.
+
+Exit code 1 where nothing is listed and the control table has nothing of the group on that event table.`
 }
 
 // listLine is a marker's JSON form.
@@ -30,7 +32,7 @@ type listLine struct {
 	SeenVersion    uint64    `json:"seenVersion,string"` // up to here versions are on record
 	Waiting        uint64    `json:"waiting,string"`     // from the one that failed on
 	Class          string    `json:"class"`
-	Type           string    `json:"type"`
+	Type           string    `json:"type"` // of the error, as Go names it
 	Text           string    `json:"text"`
 	Fingerprint    string    `json:"fingerprint"`
 	Attempts       int       `json:"attempts"`
@@ -91,10 +93,10 @@ func printList(c cli.Console, list service.Listing) error {
 	return table(c.Out, "AGGREGATE STATE VERSION WAITING CLASS FINGERPRINT ATTEMPTS FIRST LAST ERROR", func(row func(...any)) {
 		for _, m := range list.Markers {
 			row(m.Key.Aggregate, m.State, m.BlockedVersion, cli.Grouped(service.Waiting(m)), m.Cause.Class, m.Cause.Fingerprint,
-				m.Cause.Attempts, moment(m.Cause.First), moment(m.Cause.Last), m.Cause.Text)
+				m.Cause.Attempts, moment(m.Cause.First), moment(m.Cause.Last), shortened(m.Cause.Text))
 		}
 		for _, u := range list.Unroutable {
-			row(nameOf(u), unroutable, "-", "-", u.Cause.Class, u.Cause.Fingerprint, u.Cause.Attempts, moment(u.Cause.First), moment(u.Cause.Last), u.Cause.Text)
+			row(nameOf(u), unroutable, "-", "-", u.Cause.Class, u.Cause.Fingerprint, u.Cause.Attempts, moment(u.Cause.First), moment(u.Cause.Last), shortened(u.Cause.Text))
 		}
 	})
 }

@@ -52,8 +52,10 @@ func (f filter) check() error {
 	return nil
 }
 
-// blocked lists what a selection selects, and warns of rows that this build
-// cannot read: what they hold back is not in the listing.
+// blocked lists what a selection selects. It warns of rows that this build cannot
+// read, since what they hold back is not in the listing, and of names that
+// nothing holds back. Where nothing is listed of a group that the control table
+// does not know, that is an error: it must not look like the all-clear.
 func (l look) blocked(ctx context.Context, s *service.Service, c cli.Console, selection service.Selection) (service.Listing, error) {
 	listing, err := s.Blocked(ctx, selection)
 	if err != nil {
@@ -62,7 +64,37 @@ func (l look) blocked(ctx context.Context, s *service.Service, c cli.Console, se
 	for _, row := range listing.Foreign {
 		fmt.Fprintf(c.Err, "dlq-redriver: a marker that this build cannot read is left alone: %s: %s\n", clean(row.Row), clean(row.Reason))
 	}
+	for _, name := range listing.Absent {
+		fmt.Fprintf(c.Err, "dlq-redriver: %s is not blocked: it may be mistyped, or released already\n", clean(name))
+	}
+	if listing.Selected+listing.UnroutableSelected+len(listing.Foreign) > 0 {
+		return listing, nil
+	}
+	switch known, err := s.Known(ctx); {
+	case err != nil:
+		return listing, l.Told(ctx, err, "the list is not complete")
+	case !known:
+		return listing, &cli.ExitError{Code: cli.Failed, Cause: l.unknown()}
+	}
 	return listing, nil
+}
+
+// unknown is the error of a group of which the control table has nothing.
+func (l look) unknown() error {
+	config, err := l.Config()
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("the control table %q has nothing of group %q on event table %q: no worker of it has begun there yet, or one of the names is wrong", config.Control, config.Group, config.Events)
+}
+
+// shortened cuts a text that would fill a table's line.
+func shortened(text string) string {
+	const most = 60
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
 }
 
 // table prints lines of cells under a head, aligned.

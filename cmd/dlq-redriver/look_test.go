@@ -30,8 +30,11 @@ func TestLooking(t *testing.T) {
 		"--fingerprint " + groups[1].Fingerprint: "surprise-000",
 		"--aggregate gift-001 --aggregate plain": "gift-001",
 	} {
-		var names []string
-		for _, line := range lines[listLine](t, w.expect(cli.Done, "list --output json "+filter), "millrace.list/v1") {
+		var names, told []string
+		if strings.Contains(filter, "plain") {
+			told = []string{"plain is not blocked"}
+		}
+		for _, line := range lines[listLine](t, w.expect(cli.Done, "list --output json "+filter, told...), "millrace.list/v1") {
 			names = append(names, line.Aggregate)
 			if line.State != "blocked" || line.BlockedVersion != 2 || line.SeenVersion != 3 || line.Waiting != 2 || line.Attempts < 1 {
 				t.Errorf("a line is %+v", line)
@@ -81,7 +84,57 @@ func TestNothingBlocked(t *testing.T) {
 		t.Errorf("redrive prints %q", out)
 	}
 	w.expect(cli.Usage, "groups --control none", `"none" does not exist`)
-	w.expect(cli.Done, "redrive plain --execute", "plain is not blocked")
+}
+
+// TestNameThatIsNotBlocked: whoever names it means something to be done, and
+// learns that it is not.
+func TestNameThatIsNotBlocked(t *testing.T) {
+	w := incident(t, 1, 0)
+	for line, released := range map[string]int{"redrive plain": 0, "redrive plain --execute": 0, "redrive plain gift-000 --execute": 1} {
+		r := lines[redriveResult](t, w.expect(cli.Partly, line+" --output json", "plain is not blocked: it may be mistyped"), "millrace.redrive/v1")[0]
+		if len(r.NotBlocked) != 1 || r.NotBlocked[0] != "plain" || r.Released != released {
+			t.Errorf("%s ended %+v", line, r)
+		}
+	}
+	if out := w.expect(cli.Partly, "redrive gift-000 --execute", "gift-000 is not blocked"); !strings.Contains(out, "not blocked            1   named, and nothing holds them back") {
+		t.Errorf("it prints\n%s", out)
+	}
+}
+
+// TestUnknownNames: a group, a table or an aggregate that nobody has seen must
+// not look like the all-clear.
+func TestUnknownNames(t *testing.T) {
+	w := incident(t, 1, 0)
+	for _, line := range []string{"groups --group typo", "list --group typo", "redrive --all --group typo", "redrive --all --execute --group typo", "groups --group typo --output json"} {
+		if out := w.expect(cli.Failed, line, `the control table "millrace" has nothing of group "typo" on event table "orders-events"`); out != "" {
+			t.Errorf("%s prints %q", line, out)
+		}
+	}
+	for _, line := range []string{"show gift-999", "show gift-999 --output json", "show letter:none"} {
+		if out := w.expect(cli.Failed, line, `is unknown: event table "orders-events" has no event of it`); out != "" {
+			t.Errorf("%s prints %q", line, out)
+		}
+	}
+}
+
+// TestWords: a table's lines are short, and no word is Go's.
+func TestWords(t *testing.T) {
+	w := incident(t, 0, 1)
+	whole := lines[listLine](t, w.expect(cli.Done, "list --output json"), "millrace.list/v1")[0].Text
+	if out := w.expect(cli.Done, "list"); len([]rune(whole)) <= 60 || strings.Contains(out, whole) || !strings.Contains(out, string([]rune(whole)[:59])+"…") {
+		t.Errorf("the list prints\n%s", out)
+	}
+	if out := w.expect(cli.Done, "groups"); !strings.Contains(out, whole) {
+		t.Errorf("the groups lack the whole error:\n%s", out)
+	}
+	out := w.expect(cli.Done, "show surprise-000")
+	if !strings.Contains(out, whole) || strings.Contains(out, "*errors") || strings.Contains(out, "job") || strings.Contains(out, "redriven by") {
+		t.Errorf("it shows\n%s", out)
+	}
+	w.expect(cli.Partly, "redrive surprise-000 --execute", "surprise-000 failed")
+	if out := w.expect(cli.Done, "show surprise-000"); !strings.Contains(out, "which could not release it") {
+		t.Errorf("after a redrive it shows\n%s", out)
+	}
 }
 
 // TestGivingUp: half a list is none.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"millrace/event"
 	"millrace/failure/redrive"
 	"millrace/internal/cli"
 	"millrace/service"
@@ -34,7 +35,7 @@ Without --execute it is a dry run: it folds the waiting versions with this build
 
 A record that names no aggregate is looked at again by its item's key: if it is an event by now, it is applied in order and its row ends; so does the row of an item that the layout filters by now.
 
-It may run beside workers and other redrives. SIGINT finishes what is under way; a second one, or a kill, leaves claims that the next redrive takes over. Exit code 3: not all that was selected was released or ended, or would be.`
+It may run beside workers and other redrives. SIGINT finishes what is under way; a second one, or a kill, leaves claims that the next redrive takes over. Exit code 3: not all that was asked for was released or ended, or would be; a name that is not blocked, and a marker that this build cannot read, count as not.`
 }
 
 func (r redriveCommand) check() error {
@@ -73,11 +74,17 @@ func (r redriveCommand) Run(c cli.Console, s cli.Stop) error {
 	if err != nil {
 		return err
 	}
+	given := r.Queue != ""
 	r.Queue = cmp.Or(r.Queue, config.Queue)
 	config.Queue = r.Queue
 	pipeline, err := cli.Wire(ctx, config)
 	if err != nil {
 		return err
+	}
+	if r.Execute {
+		if err := r.findQueue(ctx, c, pipeline, given); err != nil {
+			return err
+		}
 	}
 	listing, err := r.blocked(ctx, pipeline, c, service.Selection{
 		Aggregates: r.Aggregate, Fingerprint: r.Fingerprint, Class: r.Class, Limit: r.Limit,
@@ -85,35 +92,41 @@ func (r redriveCommand) Run(c cli.Console, s cli.Stop) error {
 	if err != nil {
 		return err
 	}
-	r.tellNotBlocked(c, listing)
 	if r.Execute {
 		return r.execute(ctx, c, s, pipeline, listing)
 	}
 	return r.dryRun(ctx, c, pipeline, listing)
 }
 
-// tellNotBlocked names what was asked for by name and has no marker: it may be
-// mistyped, or released already. One that cannot be read has been told of.
-func (r redriveCommand) tellNotBlocked(c cli.Console, listing service.Listing) {
-	blocked := map[string]bool{}
-	for _, u := range listing.Unroutable {
-		blocked[nameOf(u)] = true
+// findQueue asks for the queue before anything is released. A flag that names
+// none is a mistake; a configuration's queue that is gone is told, and must not
+// stand between an operator and the redrive.
+func (r redriveCommand) findQueue(ctx context.Context, c cli.Console, pipeline *service.Service, given bool) error {
+	err := pipeline.FindQueue(ctx)
+	var missing *event.Missing
+	switch {
+	case err == nil:
+		return nil
+	case given && errors.As(err, &missing):
+		return &cli.ExitError{Code: cli.Usage, Cause: fmt.Errorf("--queue: %w", err)}
 	}
-	for _, m := range listing.Markers {
-		blocked[m.Key.Aggregate] = true
-	}
+	fmt.Fprintf(c.Err, "dlq-redriver: the queue may not be there, and letters of what is released may stay in it: %s\n", clean(err.Error()))
+	return nil
+}
+
+// unread counts the markers that were asked for, as far as one can tell, and that
+// this build cannot read.
+func (r redriveCommand) unread(listing service.Listing) (n int) {
 	for _, f := range listing.Foreign {
-		blocked[f.Name] = true
-	}
-	for _, name := range r.Aggregate {
-		if !blocked[name] && listing.Beyond() == 0 {
-			fmt.Fprintf(c.Err, "dlq-redriver: %s is not blocked\n", clean(name))
+		if r.All || slices.Contains(r.Aggregate, f.Name) {
+			n++
 		}
 	}
+	return n
 }
 
 func (r redriveCommand) dryRun(ctx context.Context, c cli.Console, pipeline *service.Service, listing service.Listing) error {
-	result := resultOf(listing)
+	result := r.result(listing)
 	err := pipeline.Try(ctx, listing.Markers, func(t service.Trial) {
 		line := aggregateLine{Aggregate: t.Marker.Key.Aggregate, Outcome: "would-release", From: t.From, To: t.To}
 		if t.Err != nil {
@@ -134,7 +147,7 @@ func (r redriveCommand) dryRun(ctx context.Context, c cli.Console, pipeline *ser
 	if err := r.print(c, result); err != nil {
 		return err
 	}
-	if result.WouldFail > 0 || result.WouldEnd < result.Unroutable {
+	if result.WouldFail > 0 || result.WouldEnd < result.Unroutable || result.lacks() {
 		return &cli.ExitError{Code: cli.Partly}
 	}
 	return nil
@@ -144,7 +157,7 @@ func (r redriveCommand) dryRun(ctx context.Context, c cli.Console, pipeline *ser
 const tellEvery = 2 * time.Second
 
 func (r redriveCommand) execute(ctx context.Context, c cli.Console, s cli.Stop, pipeline *service.Service, listing service.Listing) error {
-	result := resultOf(listing)
+	result := r.result(listing)
 	result.Executed = true
 	fmt.Fprintf(c.Err, "dlq-redriver: redriving %s aggregates, %s versions wait, %s\n",
 		cli.Grouped(result.Selected), cli.Grouped(result.Waiting), r.pace())
@@ -176,7 +189,7 @@ func (r redriveCommand) execute(ctx context.Context, c cli.Console, s cli.Stop, 
 		return printed
 	}
 	switch {
-	case counts.Done() && result.Ended == result.Unroutable:
+	case counts.Done() && result.Ended == result.Unroutable && !result.lacks():
 		return nil
 	case s.Drain.Err() != nil && err != nil:
 		return &cli.ExitError{Code: cli.Interrupted, Cause: errors.New("interrupted; the markers tell what is left, and the same command goes on with it")}
@@ -200,16 +213,17 @@ func (r redriveCommand) print(c cli.Console, result *redriveResult) error {
 	return result.text(c.Out)
 }
 
-// resultOf is the result before anything came of it.
-func resultOf(listing service.Listing) *redriveResult {
-	r := &redriveResult{
+// result is the result before anything came of it.
+func (r redriveCommand) result(listing service.Listing) *redriveResult {
+	result := &redriveResult{
 		Schema: "millrace.redrive/v1", Selected: len(listing.Markers), Beyond: listing.Beyond(), Unroutable: len(listing.Unroutable), Records: []recordLine{},
+		NotBlocked: append([]string{}, listing.Absent...), Unread: r.unread(listing),
 		Aggregates: []aggregateLine{}, groups: listing.Groups(),
 	}
 	for _, m := range listing.Markers {
-		r.Waiting += service.Waiting(m)
+		result.Waiting += service.Waiting(m)
 	}
-	return r
+	return result
 }
 
 func (r *redriveResult) sort() {

@@ -27,10 +27,18 @@ func TestDryRun(t *testing.T) {
 	out := w.expect(cli.Partly, "redrive --all")
 	for _, want := range []string{
 		"A dry run: nothing is changed. 4 aggregates are selected, 8 versions wait.", "would release          3", "would fail             1",
-		"AGGREGATES  WAITING  CLASS", "surprise-000  2", "With --execute it is done.",
+		"AGGREGATES  WAITING  CLASS", "surprise-000  2", "With --execute it is done for 3 of 4; the others would fail again.",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it lacks %q:\n%s", want, out)
+		}
+	}
+	for line, want := range map[string]string{
+		"redrive gift-000":     "\nWith --execute it is done.\n",
+		"redrive surprise-000": "\nWith --execute all of it would fail again: what it fails on is not fixed in this build or its configuration.\n",
+	} {
+		if _, out, _ := w.call(line); !strings.HasSuffix(out, want) {
+			t.Errorf("%s ends otherwise than %q:\n%s", line, want, out)
 		}
 	}
 	result := lines[redriveResult](t, w.expect(cli.Done, "redrive gift-000 gift-002 --output json"), "millrace.redrive/v1")[0]

@@ -18,6 +18,9 @@ type redriveResult struct {
 	Beyond   int    `json:"beyondLimit"`    // selected by the filters, and left out by --limit
 	Waiting  uint64 `json:"waiting,string"` // versions on record
 
+	NotBlocked []string `json:"notBlocked"` // asked for by name, and nothing holds them back
+	Unread     int      `json:"unread"`     // markers asked for that this build cannot read
+
 	WouldRelease int `json:"wouldRelease"`
 	WouldFail    int `json:"wouldFail"`
 
@@ -47,6 +50,9 @@ type aggregateLine struct {
 	To        uint64 `json:"to,string"`   // and after
 	Error     string `json:"error,omitempty"`
 }
+
+// lacks reports whether something was asked for that cannot be worked on.
+func (r *redriveResult) lacks() bool { return len(r.NotBlocked)+r.Unread > 0 }
 
 // text is what a person reads.
 func (r *redriveResult) text(out io.Writer) error {
@@ -79,6 +85,12 @@ func (r *redriveResult) text(out io.Writer) error {
 		fmt.Fprintf(&b, "  %-13s  %9s   deleted from the queue\n", "letters", cli.Grouped(*r.LettersDeleted))
 	}
 	r.countRecords(&b)
+	if n := len(r.NotBlocked); n > 0 {
+		fmt.Fprintf(&b, "  %-13s  %9s   named, and nothing holds them back\n", "not blocked", cli.Grouped(n))
+	}
+	if r.Unread > 0 {
+		fmt.Fprintf(&b, "  %-13s  %9s   markers that this build cannot read\n", "unread", cli.Grouped(r.Unread))
+	}
 	if r.Beyond > 0 {
 		fmt.Fprintf(&b, "  %-13s  %9s   left out by --limit\n", "beyond", cli.Grouped(r.Beyond))
 	}
@@ -120,5 +132,18 @@ func (r *redriveResult) details(out io.Writer) error {
 			return err
 		}
 	}
-	return cli.PrintText(out, "\nWith --execute it is done.\n")
+	return cli.PrintText(out, "\n"+r.outlook()+"\n")
+}
+
+// outlook is what --execute would come to.
+func (r *redriveResult) outlook() string {
+	all, would := r.Selected+r.Unroutable, r.WouldRelease+r.WouldEnd
+	switch would {
+	case all:
+		return "With --execute it is done."
+	case 0:
+		return "With --execute all of it would fail again: what it fails on is not fixed in this build or its configuration."
+	default:
+		return fmt.Sprintf("With --execute it is done for %s of %s; the others would fail again.", cli.Grouped(would), cli.Grouped(all))
+	}
 }

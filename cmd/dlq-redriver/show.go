@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"millrace/event"
+	"millrace/failure"
 	"millrace/internal/cli"
 	"millrace/service"
 )
@@ -19,7 +20,7 @@ type showCommand struct {
 
 // Help goes on where the verb's one line ends.
 func (showCommand) Help() string {
-	return `It changes nothing. Payloads are hidden unless they are asked for; an error's text is shown as it is, and may quote one.`
+	return `It changes nothing. An aggregate of which there is neither an event nor an item is exit code 1. Payloads are hidden unless they are asked for; an error's text is shown as it is, and may quote one.`
 }
 
 // showResult is the JSON form.
@@ -43,7 +44,11 @@ type showEvent struct {
 func (s showCommand) Run(c cli.Console, stop cli.Stop) error {
 	ctx, cancel := s.Within(stop.Drain)
 	defer cancel()
-	pipeline, err := s.Service(ctx)
+	config, err := s.Config()
+	if err != nil {
+		return err
+	}
+	pipeline, err := cli.Wire(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -57,6 +62,10 @@ func (s showCommand) Run(c cli.Console, stop cli.Stop) error {
 	shown, err := pipeline.Show(ctx, s.Aggregate)
 	if err != nil {
 		return s.Told(ctx, err, "not all of it was read")
+	}
+	if !shown.Marker.NotLive() && shown.Head == 0 && shown.Position == 0 {
+		return fmt.Errorf("%s is unknown: event table %q has no event of it, read model %q no item, and nothing of that name is blocked in group %q; check the name",
+			clean(s.Aggregate), config.Events, config.View, config.Group)
 	}
 	r := showResult{
 		listLine: lineOf(shown.Marker, "millrace.show/v1"), Position: shown.Position, Head: shown.Head,
@@ -111,14 +120,17 @@ func (r showResult) text() string {
 	line("waiting", "%s versions on record, up to %d", cli.Grouped(r.Waiting), r.SeenVersion)
 	line("class", "%s", r.Class)
 	line("error", "%s", r.Text)
-	line("type", "%s", r.Type)
 	for _, frame := range r.Frames {
 		line("at", "%s", frame)
 	}
-	line("fingerprint", "%s", r.Fingerprint)
+	line("fingerprint", "%s; groups lists what failed in the same way", r.Fingerprint)
 	line("attempts", "%d, first %s, last %s", r.Attempts, moment(r.First), moment(r.Last))
-	if r.Job != "" {
-		line("job", "%s", r.Job)
+	switch {
+	case r.Job == "":
+	case r.State == string(failure.Redriving):
+		line("claimed by", "%s, a redrive under way or one that has died; the next redrive takes it over", r.Job)
+	default:
+		line("redriven by", "%s, which could not release it", r.Job)
 	}
 	letter := "not sent yet"
 	if r.Notified {

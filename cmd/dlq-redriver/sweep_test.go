@@ -61,9 +61,14 @@ func TestH20_RedriveSweeps(t *testing.T) {
 	if r := line(cli.Done, "redrive gift-000 --execute", "deleted by workers that run with --queue"); r.LettersDeleted != nil {
 		t.Errorf("without a queue %d are deleted", *r.LettersDeleted)
 	}
-	if r := line(cli.Done, "redrive gift-001 --execute --queue nope", "not all letters are deleted", `no queue "nope"`); r.Released != 1 {
-		t.Errorf("with a wrong queue it ended %+v", r)
+	if out := w.expect(cli.Usage, "redrive gift-001 --execute --queue nope", `--queue: asking SQS: the on-failure queue "nope" does not exist`); out != "" || len(w.releases()) != 1 {
+		t.Errorf("with a wrong queue it prints %q, and %v are released", out, w.releases())
 	}
+	silent := w.engine.Inject(localaws.Fault{Do: localaws.Throttle, Match: func(c localaws.Call) bool { return c.Service == localaws.SQS }})
+	if r := line(cli.Done, "redrive gift-001 --execute --queue failures", "the queue may not be there"); r.Released != 1 {
+		t.Errorf("with a queue that does not answer it ended %+v", r)
+	}
+	silent()
 	if r := line(cli.Partly, "redrive surprise-000 --execute --queue failures", "failed"); r.LettersDeleted == nil || *r.LettersDeleted != 3 {
 		t.Errorf("it ended %+v", r)
 	}

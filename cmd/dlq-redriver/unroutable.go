@@ -154,11 +154,10 @@ func (r recordResult) text(shown redrive.Rerouted, inline bool) string {
 	}
 	line("class", "%s", r.Class)
 	line("error", "%s", r.Text)
-	line("type", "%s", r.Type)
 	for _, frame := range r.Frames {
 		line("at", "%s", frame)
 	}
-	line("fingerprint", "%s", r.Fingerprint)
+	line("fingerprint", "%s; groups lists what failed in the same way", r.Fingerprint)
 	line("first seen", "%s", moment(r.First))
 	line("record", "%s of shard %s, stream %s, created %s", r.Source.Sequence, r.Source.Shard, r.Source.Label, r.Source.Created.UTC().Format(time.RFC3339))
 	letter := "not sent yet"

@@ -89,6 +89,24 @@ func (q *Queue) resolve(ctx context.Context) (*string, error) {
 	return out.QueueUrl, nil
 }
 
+// Find asks whether the queue is there. A queue that is named by its URL is asked
+// for its attributes, which takes a permission that nothing else here needs.
+func (q *Queue) Find(ctx context.Context) error {
+	if !strings.Contains(q.name, "://") {
+		_, err := q.resolve(ctx)
+		return err
+	}
+	ctx, cancel := q.bounded(ctx)
+	defer cancel()
+	_, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
+		QueueUrl: &q.name, AttributeNames: []types.QueueAttributeName{types.QueueAttributeNameQueueArn},
+	})
+	if err != nil {
+		return q.classify("finding", err)
+	}
+	return nil
+}
+
 // bounded is for one call: a connection that hangs must not keep the letters
 // waiting for as long as the worker lives.
 func (q *Queue) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -105,8 +123,8 @@ func (q *Queue) classify(doing string, err error) error {
 	switch {
 	case errors.As(err, &missing):
 		return &event.Error{
-			Class: event.Unavailable, Op: op, Err: err,
-			Hint: fmt.Sprintf("no queue %q in this account and Region: create it, or correct its name, the Region or the endpoint", q.name),
+			Class: event.Unavailable, Op: "asking SQS", Err: &event.Missing{What: "on-failure queue", Name: q.name, Place: "this account and Region", Err: err},
+			Hint: "create it, or correct its name, the account, the Region or the endpoint",
 		}
 	case errors.As(err, &full):
 		return &event.Error{Class: event.Transient, Op: op, Err: err, Hint: "120,000 letters are in flight: they come back when their visibility time-out ends"}

@@ -271,7 +271,7 @@ func TestMissingQueue(t *testing.T) {
 		for call, err := range map[string]error{
 			"Send": q.Send(t.Context(), letters(1, 1))[0], "Receive": receive, "Delete": q.Delete(t.Context(), []string{"x"})[0],
 		} {
-			if err == nil || event.ClassOf(err) != event.Unavailable || !strings.Contains(err.Error(), "no queue "+fmt.Sprintf("%q", given)) {
+			if err == nil || event.ClassOf(err) != event.Unavailable || !strings.Contains(err.Error(), fmt.Sprintf("the on-failure queue %q does not exist in this account and Region (create it", given)) {
 				t.Errorf("%s of %s: %v, want Unavailable with a hint", call, given, err)
 			}
 		}
