@@ -115,7 +115,7 @@ func (s *shard) write(ctx context.Context) (last bool, err error) {
 func (s *shard) lose() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.phase = lost
+	s.phase, s.fenced = lost, true
 }
 
 // end takes the shard out of the lanes. Where its lease was lost nothing of it

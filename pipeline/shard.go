@@ -42,6 +42,7 @@ type shard struct {
 	reader   bool // the reader has returned
 	gone     bool // nothing of it runs any more
 	handed   bool // the last write, which hands the lease back or ends it, has landed
+	fenced   bool // somebody else holds the lease
 	care     care
 	strays   int // unroutable records that are not settled
 }

@@ -1,7 +1,9 @@
 package pipeline_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -201,6 +203,38 @@ func TestFault22_OwnStopIsNoFailure(t *testing.T) {
 		second := w.start("two")
 		eventually(t, 20*time.Second, "everything is applied", w.caughtUp)
 		second.end()
+		w.wholly()
+	})
+}
+
+// TestStopCutShort: a second signal cuts what is under way, which the end says;
+// where nothing is left to cut it changes nothing.
+func TestStopCutShort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 1})
+		w.append("a", 1)
+		holds, stands := w.start("one"), (*running)(nil)
+		eventually(t, 10*time.Second, "it is applied", w.caughtUp)
+		stands = w.start("two")
+		<-time.After(5 * time.Second)
+		stands.kill()
+		stands.stop()
+		if err := <-stands.done; err != nil {
+			t.Errorf("a worker without a lease ended with %v", err)
+		}
+		holds.kill()
+		holds.stop()
+		if err := <-holds.done; !errors.Is(err, pipeline.ErrLeasesLeft) || !strings.Contains(err.Error(), "1 leases are left to expire: the stop was cut short") {
+			t.Errorf("it ended with %v", err)
+		}
+		third := w.start("three")
+		w.append("a", 1)
+		eventually(t, 30*time.Second, "its successor goes on", w.caughtUp)
+		third.stop()
+		if err := <-third.done; err != nil {
+			t.Error(err)
+		}
+		third.kill() // it had drained
 		w.wholly()
 	})
 }

@@ -13,17 +13,18 @@ var ErrLeasesLeft = errors.New("leases are left to expire")
 
 var (
 	errDeafSink = errors.New("a sink did not return from a call that was cancelled")
+	errCut      = errors.New("the stop was cut short")
 	errNoWrite  = errors.New("the control table did not take the last writes in time")
 )
 
 // unreleased tells of leases that a stop left behind: a stop that looks like any
 // other must not hide that shards stand still until they expire. A lease that
 // was lost is somebody else's, and no such thing.
-func unreleased(held []*shard, sinksReturned bool) error {
+func unreleased(held []*shard, sinksReturned, cut bool) error {
 	left := 0
 	for _, s := range held {
 		s.mu.Lock()
-		if s.phase != lost && !s.handed {
+		if !s.fenced && !s.handed {
 			left++
 		}
 		s.mu.Unlock()
@@ -32,7 +33,10 @@ func unreleased(held []*shard, sinksReturned bool) error {
 		return nil
 	}
 	cause := errNoWrite
-	if !sinksReturned {
+	switch {
+	case cut:
+		cause = errCut
+	case !sinksReturned:
 		cause = errDeafSink
 	}
 	return &event.Error{

@@ -57,7 +57,8 @@ func NewWorker(o Options) (*Worker, error) {
 // could not go on, or ErrLeasesLeft.
 //
 // The end of abort cuts everything short, as a crash would: nothing is written
-// any more, and the leases are left to expire.
+// any more, and the leases are left to expire, which is ErrLeasesLeft too. What
+// was drained before it is not cut.
 func (w *Worker) Run(ctx, abort context.Context) error {
 	// Three contexts, each the parent of the one before: what fetches stops
 	// first, then the calls of the lanes, and the writes to the lease rows last.
@@ -120,10 +121,10 @@ func (w *Worker) Run(ctx, abort context.Context) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.failure == nil && abort.Err() == nil {
-		return unreleased(held, returned)
+	if w.failure != nil {
+		return w.failure
 	}
-	return w.failure
+	return unreleased(held, returned, abort.Err() != nil)
 }
 
 // drain waits until everything that was read is settled, or until the drain's

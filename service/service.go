@@ -77,6 +77,12 @@ func (s *Service) Events() *eventstore.Store { return s.events }
 // View is the read model.
 func (s *Service) View() *readmodel.Sink { return s.view }
 
+// Place is the Region that the service works in, and the address that replaces
+// DynamoDB's own there; empty: it does not.
+func (s *Service) Place() (region, endpoint string) {
+	return s.aws.Region, aws.ToString(dynamodb.NewFromConfig(s.aws).Options().BaseEndpoint)
+}
+
 // EnsureTables makes the tables that are not there and waits until they can be
 // used.
 func (s *Service) EnsureTables(ctx context.Context) error {

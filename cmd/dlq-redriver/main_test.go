@@ -101,7 +101,7 @@ func incident(t *testing.T, gifts, surprises int) *world {
 	ctx, stop := context.WithTimeout(t.Context(), within)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- worker.Run(ctx, ctx) }()
+	go func() { ended <- worker.Run(ctx, context.Background()) }()
 	for {
 		report, err := earlier.Verify(ctx, 0)
 		if err != nil {

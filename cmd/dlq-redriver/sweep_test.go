@@ -35,7 +35,7 @@ func (w *world) letters(queue string, n int) {
 	defer stop()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- s.Workers(ctx, func(worker *pipeline.Worker) error { return s.Work(ctx, ctx, worker) })
+		ended <- s.Workers(ctx, func(worker *pipeline.Worker) error { return s.Work(ctx, context.Background(), worker) })
 	}()
 	for len(w.engine.Messages(queue)) < n {
 		if err := jitter.Sleep(ctx, within/3000); err != nil {

@@ -99,7 +99,7 @@ func local(t *testing.T) (url string) {
 // flag at all.
 func TestLocal(t *testing.T) {
 	t.Parallel()
-	p := spawn(t, environment(t), "local", "--listen", "127.0.0.1:0", "--seed", "5")
+	p := spawn(t, environment(t), "local", "--listen", "127.0.0.1:0", "--seed", "5", "--queue", "orders-failures")
 	p.until("the engine serves", func() bool { return strings.Contains(p.err.String(), "shard-reader verify") })
 	shell := environment(t)
 	exports := p.out.whole()
@@ -121,8 +121,16 @@ func TestLocal(t *testing.T) {
 	if code := verify.wait(); code != cli.Done || !strings.Contains(verify.out.String(), "0 events: nothing to compare.") {
 		t.Errorf("verify: code %d, stdout %q, stderr %q", code, verify.out.String(), verify.err.String())
 	}
-	run := spawn(t, shell, "run")
+	run := spawn(t, shell, "run", "--queue", "orders-failures")
 	run.until("a worker runs", func() bool { return strings.Contains(run.err.String(), "worker starts") })
+	for _, want := range []string{
+		`"group":"orders"`, `"events":"orders-events"`, `"view":"orders-view"`, `"sink":"orders-view"`, `"control":"millrace"`,
+		`"region":"eu-central-1"`, `"endpoint":"http://127.0.0.1:`, `"queue":"orders-failures"`, `"fold":"orders"`,
+	} {
+		if !strings.Contains(run.err.String(), want) {
+			t.Errorf("the first line lacks %s:\n%s", want, run.err.String())
+		}
+	}
 	for _, process := range []*proc{run, p} {
 		process.signal(os.Interrupt)
 		if code := process.wait(); code != cli.Done {

@@ -42,6 +42,7 @@ func TestQueueVanishes(t *testing.T) {
 	}
 	none := work(t, url)
 	none.until("the worker has applied what it can", func() bool { return none.counters().Applied == 3 })
+	none.until("it tells of the block", func() bool { return none.counters().Blocked == 1 })
 	none.signal(syscall.SIGTERM)
 	if code := none.wait(); code != cli.Done || strings.Contains(none.out.String(), "lettersUnsent") {
 		t.Errorf("without a queue: code %d, progress %s", code, none.out.String())
@@ -61,7 +62,7 @@ func TestQueueVanishes(t *testing.T) {
 	held()
 	nope.until("the letter is counted", func() bool {
 		c := nope.counters()
-		return c.LettersUnsent != nil && *c.LettersUnsent == 1 && c.OldestUnsentSeconds != nil && *c.OldestUnsentSeconds < int64(time.Hour/time.Second)
+		return c.Blocked == 0 && c.LettersUnsent != nil && *c.LettersUnsent == 1 && c.OldestUnsentSeconds != nil && *c.OldestUnsentSeconds < int64(time.Hour/time.Second)
 	})
 	nope.until("the log tells", func() bool {
 		return strings.Contains(nope.err.String(), `the on-failure queue \"nope\" does not exist in this account and Region (create it, or correct its name`)

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+
 	"millrace/internal/cli"
 	"millrace/internal/localaws"
 )
@@ -15,6 +17,7 @@ type localCommand struct {
 	Shards int    `help:"Shards of a new stream." default:"4"`
 	Seed   uint64 `help:"Seed of every random choice. Default: a random one, which is printed." placeholder:"N"`
 	Tables bool   `help:"Create the tables that run and verify use by default." default:"true" negatable:""`
+	Queue  string `help:"Create this queue too, for the letters of blocked aggregates." placeholder:"QUEUE"`
 }
 
 // Help goes on where the verb's one line ends.
@@ -22,7 +25,12 @@ func (localCommand) Help() string {
 	return `It keeps everything in memory and is a test double, never to be used in production. Its stdout is for a shell, and sets up any AWS client, the AWS CLI included:
 
     shard-reader local > engine.env    # in one terminal
-    . ./engine.env                     # in the others`
+    . ./engine.env                     # in the others
+
+A queue for run --queue is made by --queue, or later by the AWS CLI. Its version 1 ignores AWS_ENDPOINT_URL for SQS, and would make the queue in AWS; so name the address:
+
+    aws sqs create-queue --queue-name orders-failures \
+        --endpoint-url "$AWS_ENDPOINT_URL"`
 }
 
 // Run serves until it is told to stop.
@@ -46,7 +54,12 @@ func (l localCommand) Run(c cli.Console, s cli.Stop) error {
 			return err
 		}
 	}
-	fmt.Fprintf(c.Err, "A stand-in for DynamoDB and its streams, in memory, seed %d. It is a test double: never use it in production.\n", l.Seed)
+	if l.Queue != "" {
+		if _, err := sqs.NewFromConfig(engine.Config("local")).CreateQueue(s.Drain, &sqs.CreateQueueInput{QueueName: &l.Queue}); err != nil {
+			return &cli.ExitError{Code: cli.Usage, Cause: fmt.Errorf("creating the queue --queue %s: %w", l.Queue, err)}
+		}
+	}
+	fmt.Fprintf(c.Err, "A stand-in for DynamoDB, its streams and SQS, in memory, seed %d. It is a test double: never use it in production.\n", l.Seed)
 	fmt.Fprintln(c.Err, "Point any AWS client at it with these; Ctrl-C stops it and forgets everything.")
 	fmt.Fprintf(c.Out, "export AWS_ENDPOINT_URL=%s\nexport AWS_REGION=eu-central-1\nexport AWS_DEFAULT_REGION=eu-central-1\nexport AWS_ACCESS_KEY_ID=local\nexport AWS_SECRET_ACCESS_KEY=local\n", server.URL)
 	fmt.Fprintf(c.Err, "Then, for example: shard-reader run, and shard-reader verify\n")

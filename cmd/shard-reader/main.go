@@ -20,7 +20,7 @@ type commandLine struct {
 	Run     runCommand   `cmd:"" help:"Read the stream of an event table into a read model, until stopped."`
 	Verify  cli.Verify   `cmd:"" help:"Compare every item of a read model with the fold of its events."`
 	Demo    demoCommand  `cmd:"" help:"The whole way on this machine, with a worker killed on the way, and a proof at the end."`
-	Local   localCommand `cmd:"" help:"Run the embedded stand-in for DynamoDB in the foreground."`
+	Local   localCommand `cmd:"" help:"Run the embedded stand-in for DynamoDB and SQS in the foreground."`
 	Version cli.Version  `cmd:"" help:"Print the version."`
 
 	cli.VersionFlag

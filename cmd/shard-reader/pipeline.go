@@ -116,16 +116,33 @@ func (r runCommand) Run(c cli.Console, s cli.Stop) error {
 	started := false
 	err = wired.Workers(s.Drain, func(worker *pipeline.Worker) error {
 		started = true
-		log.Info().Str("version", version).Str("group", config.Group).Str("events", config.Events).Str("view", config.View).Msg("worker starts")
+		r.tellStart(log, wired, config)
 		return r.work(c, s, wired, worker, log)
 	})
 	switch {
 	case !started:
 		return cli.Configured(err)
-	case err == nil && s.Abort.Err() != nil:
+	case errors.Is(err, pipeline.ErrLeasesLeft) && s.Abort.Err() != nil:
 		return &cli.ExitError{Code: cli.Interrupted, Cause: errors.New("stopped at once; the leases expire by themselves, and what was under way is read again")}
 	}
 	return err
+}
+
+// tellStart says what works on what: of a wrong name or place nothing else tells
+// as soon.
+func (r runCommand) tellStart(log zerolog.Logger, wired *service.Service, config service.Config) {
+	region, endpoint := wired.Place()
+	line := log.With().Str("version", version).Str("group", config.Group).Str("events", config.Events).Str("view", config.View).
+		Str("sink", cmp.Or(config.Sink, config.View)).Str("control", config.Control).Str("region", region).
+		Str("endpoint", cmp.Or(endpoint, "AWS")).Str("queue", cmp.Or(config.Queue, "none"))
+	if r.File != "" {
+		line = line.Str("config", r.File)
+	}
+	if config.Fold != "" { // else it is the file's
+		line = line.Str("fold", config.Fold)
+	}
+	started := line.Logger()
+	started.Info().Msg("worker starts")
 }
 
 // work runs one worker from its first line of the log to its last.
@@ -156,6 +173,7 @@ type progress struct {
 	Trimmed     uint64 `json:"trimmed,string"`
 	Violations  uint64 `json:"violations,string"`
 	Unroutable  uint64 `json:"unroutable,string"`
+	Blocked     uint64 `json:"blocked,string"` // aggregates, by this worker since its start; dlq-redriver has those of all
 	Shards      int    `json:"shards"`
 	Pending     int    `json:"pending"`
 	Troubles    int    `json:"troubles"`
@@ -172,7 +190,7 @@ func progressOf(wired *service.Service, w *pipeline.Worker) progress {
 		lettersProgress: lettersOf(wired),
 		Schema:          "millrace.progress/v1", Records: s.Records, Applied: s.Applied, Duplicates: s.Duplicates,
 		GapsArrived: s.GapsArrived, GapsFilled: s.GapsFilled, Runs: s.Runs, Retries: s.Retries, Trimmed: s.Trimmed,
-		Violations: s.Violations, Unroutable: s.Unroutable, Shards: s.Shards, Pending: s.Pending, Troubles: len(w.Troubles()),
+		Violations: s.Violations, Unroutable: s.Unroutable, Blocked: s.Blocked, Shards: s.Shards, Pending: s.Pending, Troubles: len(w.Troubles()),
 		Paused: pausedOf(s), PausedReason: s.PausedReason,
 	}
 }

@@ -101,6 +101,28 @@ func TestStopAtOnce(t *testing.T) {
 	}
 }
 
+// TestStopTwice: a second signal to a worker that has nothing left to cut is no
+// interruption.
+func TestStopTwice(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t, localaws.Options{Shards: 1})
+	writer := write(t, wired(t, url).Events(), 6)
+	first := work(t, url, "--lease", "60s")
+	first.applies()
+	second := work(t, url, "--lease", "60s")
+	second.until("it stands by", func() bool { return strings.Contains(second.err.String(), "worker starts") })
+	second.signal(syscall.SIGTERM)
+	second.signal(syscall.SIGINT)
+	if code := second.wait(); code != cli.Done || strings.Contains(second.err.String(), "stopped at once") {
+		t.Errorf("code %d:\n%s", code, second.err.String())
+	}
+	writer.end()
+	first.signal(syscall.SIGTERM)
+	if code := first.wait(); code != cli.Done {
+		t.Errorf("the other ends with code %d:\n%s", code, first.err.String())
+	}
+}
+
 // TestStopWithoutControlTable: leases that cannot be handed back are told of,
 // by the exit code too.
 func TestStopWithoutControlTable(t *testing.T) {
