@@ -164,35 +164,75 @@ func (r *verification) refold(ctx context.Context, h *history) (err error) {
 	})
 }
 
-// judge counts an aggregate and says what is wrong with it. The marker is the
-// zero value where none holds it back.
+// judge counts an aggregate, and says once what is wrong with it. The marker is
+// the zero value where none holds it back.
 func (r *verification) judge(h *history, marker failure.Marker) {
 	position := h.stored.Position.Version
-	finding := func(kind, format string, args ...any) Finding {
-		return Finding{Kind: kind, Aggregate: h.aggregate, Position: position, Head: h.head, Text: fmt.Sprintf(format, args...)}
-	}
-	switch {
-	case h.stored.Err != nil:
-		r.find(&r.report.Mismatches, finding("mismatch", "%v", h.stored.Err))
-	case h.foldErr != nil:
-		r.find(&r.report.Mismatches, finding("mismatch", "its events cannot be folded: %v", h.foldErr))
-	case h.difference != "":
-		r.find(&r.report.Mismatches, finding("mismatch", "%s", h.difference))
-	}
-	if h.missing > 0 {
-		r.find(&r.report.Missing, finding("missing", "the event store lacks version %d", h.missing))
-	}
+	lacks := "" // what is not in effect, and why
 	switch {
 	case position >= h.head || h.stored.Err != nil:
 	case marker.NotLive():
-		r.find(&r.report.Blocked, finding("blocked", "%d versions wait: version %d is blocked, class %s", h.head-position, marker.BlockedVersion, marker.Cause.Class))
+		lacks = fmt.Sprintf("%d versions wait: version %d is blocked, class %s", h.head-position, marker.BlockedVersion, marker.Cause.Class)
 	default:
-		r.find(&r.report.Behind, finding("behind", "%d versions are not in effect", h.head-position))
+		lacks = fmt.Sprintf("%d versions are not in effect", h.head-position)
 	}
+	finding := Finding{Aggregate: h.aggregate, Position: position, Head: h.head}
+	var count *int
+	found := func(kind string, of *int, text string) {
+		if count == nil {
+			finding.Kind, count = kind, of
+		}
+		finding.Text = join(finding.Text, text)
+	}
+	switch {
+	case h.stored.Err != nil:
+		found("mismatch", &r.report.Mismatches, h.stored.Err.Error())
+	case h.foldErr != nil:
+		found("mismatch", &r.report.Mismatches, "its events cannot be folded: "+h.foldErr.Error())
+	case h.difference != "":
+		found("mismatch", &r.report.Mismatches, h.difference)
+	}
+	if h.missing > 0 {
+		found("missing", &r.report.Missing, fmt.Sprintf("the event store lacks version %d", h.missing))
+	}
+	switch {
+	case lacks == "":
+	case marker.NotLive():
+		found("blocked", &r.report.Blocked, lacks)
+	default:
+		found("behind", &r.report.Behind, lacks)
+	}
+	if count != nil {
+		r.find(count, finding)
+	}
+	r.tally(h, count != nil)
+}
+
+func (r *verification) tally(h *history, bad bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.report.Aggregates++
-	r.report.Events += position
+	r.report.Events += h.stored.Position.Version
+	if bad {
+		r.bad[h.aggregate] = true
+	}
+	switch {
+	case h.stored.Err != nil:
+		r.foreign++
+	case h.stored.Position.Version > 0:
+		r.compared++
+		if h.foldErr != nil || h.difference != "" {
+			r.unlike++
+		}
+	}
+}
+
+// join puts two facts of one finding behind each other.
+func join(first, second string) string {
+	if first == "" {
+		return second
+	}
+	return first + "; " + second
 }
 
 // show is a value as a person reads it; long ones are cut.

@@ -36,7 +36,7 @@ func (r *verification) settle(ctx context.Context, deadline time.Time) error {
 }
 
 // judgeBlocked judges those that nothing but an operator moves and returns the
-// others.
+// others. The error is that of ctx.
 func (r *verification) judgeBlocked(ctx context.Context, late []*history) (others []*history, err error) {
 	if len(late) == 0 {
 		return nil, nil
@@ -48,8 +48,14 @@ func (r *verification) judgeBlocked(ctx context.Context, late []*history) (other
 			list, err = r.Blocked(ctx)
 			return err
 		})
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		// Without the markers the comparison is worth as much, and what they
+		// would explain is a finding all the same.
+		r.report.BlockedUnknown = ""
 		if err != nil {
-			return nil, err
+			r.report.BlockedUnknown = err.Error()
 		}
 		for _, m := range list {
 			markers[m.Key.Aggregate] = m

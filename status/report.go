@@ -1,7 +1,8 @@
 package status
 
 // Report is what verify found. The counts are of aggregates, but for Events and
-// Unroutable.
+// Unroutable, and an aggregate counts once: as a mismatch before it counts as
+// missing, then as blocked, then as behind.
 type Report struct {
 	Aggregates int    `json:"aggregates"`
 	Events     uint64 `json:"events"`     // in effect: the sum of all positions
@@ -12,6 +13,12 @@ type Report struct {
 	Mismatches int    `json:"mismatches"` // the item is not the fold of its events
 	Missing    int    `json:"missing"`    // a version is missing in the event store
 	Unroutable int    `json:"unroutable"` // items, not aggregates: they should be events and name no aggregate or no version
+	// BlockedUnknown is why nobody could say what is blocked; those that may be
+	// count as behind then. Empty: Blocked holds.
+	BlockedUnknown string `json:"blockedUnknown,omitempty"`
+	// Likely is what is wrong in all likelihood, where most items have one thing
+	// wrong.
+	Likely string `json:"likely,omitempty"`
 	// Findings tells some of them, by aggregate.
 	Findings []Finding `json:"findings"`
 }

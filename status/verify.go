@@ -41,8 +41,9 @@ type Verify struct {
 	View       View                  // required
 	Layout     *event.Layout         // required
 	Projection projection.Projection // required
-	// Blocked lists the read model's markers that are not live. Nil: nothing is
-	// blocked.
+	// Blocked lists the read model's markers that are not live. Its error ends
+	// nothing: the report says that it is not known what is blocked. Nil: nothing
+	// is blocked.
 	Blocked func(ctx context.Context) ([]failure.Marker, error)
 	// Segments is how many parts of each table are read at a time. Default 8.
 	Segments int
@@ -65,7 +66,7 @@ func (v Verify) Run(ctx context.Context) (Report, error) {
 	if v.Findings <= 0 {
 		v.Findings = 100
 	}
-	r := &verification{Verify: v, heads: map[string]uint64{}}
+	r := &verification{Verify: v, heads: map[string]uint64{}, bad: map[string]bool{}}
 	if err := r.inSegments(ctx, r.events); err != nil {
 		return Report{}, fmt.Errorf("reading the events: %w", err)
 	}
@@ -75,6 +76,7 @@ func (v Verify) Run(ctx context.Context) (Report, error) {
 	if err := r.inSegments(ctx, r.view); err != nil {
 		return Report{}, fmt.Errorf("reading the read model: %w", err)
 	}
+	r.report.Likely = r.likely()
 	slices.SortFunc(r.report.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Aggregate, b.Aggregate), cmp.Compare(a.Text, b.Text))
 	})
@@ -87,7 +89,10 @@ type verification struct {
 	heads  map[string]uint64 // of every aggregate that has events
 	late   []*history        // those behind, until they are judged or waited for
 	behind []*history        // those still behind after the wait
-	report Report
+	bad    map[string]bool   // those that were found by their events
+
+	compared, unlike, foreign int // items that are ours, those of them that are not the fold, and items of others
+	report                    Report
 }
 
 // inSegments runs read for each segment at the same time and returns the error
@@ -119,6 +124,18 @@ func (r *verification) again(ctx context.Context, name string, read func() error
 			return errors.Join(stopped, err)
 		}
 	}
+}
+
+// likely is what is wrong in all likelihood: a name or a fold in the
+// configuration, where it concerns most items, and not one after the other.
+func (r *verification) likely() string {
+	switch {
+	case 2*r.foreign > r.foreign+r.compared:
+		return "the group, the event table, or the name or version of the sink is not that of the worker which keeps the read model; the findings name both owners"
+	case 2*r.unlike > r.compared:
+		return "the fold is not the one that wrote the read model: another --fold or configuration file, or a fold that has changed since"
+	}
+	return ""
 }
 
 func (r *verification) find(count *int, f Finding) {

@@ -70,8 +70,8 @@ func TestFindings(t *testing.T) {
 				b.apply(b.view, "b", 0, 2)
 				b.edit("b", func(i event.Item) { delete(i, "digest") })
 			},
-			want:  status.Report{Aggregates: 2, Events: 5, Mismatches: 1, Behind: 1},
-			found: []string{"behind b 2/4", "mismatch b 2/4: attribute digest is absent"},
+			want:  status.Report{Aggregates: 2, Events: 5, Mismatches: 1},
+			found: []string{`mismatch b 2/4: attribute digest is absent, the fold of its events gives {"S":"f08610fd95854a06"} (1 attributes differ); 2 versions are not in effect`},
 		},
 		{
 			name: "a version that took no effect",
@@ -108,8 +108,8 @@ func TestFindings(t *testing.T) {
 				b.apply(b.view, "b", 0, 2)
 				b.forget("b", 4)
 			},
-			want:  status.Report{Aggregates: 2, Events: 5, Missing: 1, Behind: 1},
-			found: []string{"behind b 2/5", "missing b 2/5: the event store lacks version 4"},
+			want:  status.Report{Aggregates: 2, Events: 5, Missing: 1},
+			found: []string{"missing b 2/5: the event store lacks version 4; 3 versions are not in effect"},
 		},
 		{
 			name: "an event that cannot be folded",
@@ -139,8 +139,18 @@ func TestFindings(t *testing.T) {
 				b.forget("b", 3)
 				b.block("b", 3)
 			},
-			want:  status.Report{Aggregates: 2, Events: 5, Blocked: 1, Missing: 1},
-			found: []string{"blocked b 2/5: 3 versions wait", "missing b 2/5: the event store lacks version 3"},
+			want:  status.Report{Aggregates: 2, Events: 5, Missing: 1},
+			found: []string{"missing b 2/5: the event store lacks version 3; 3 versions wait: version 3 is blocked, class permanent"},
+		},
+		{
+			name: "an item ahead of events that lack one",
+			spoil: func(b *bench) {
+				b.order("b", 4)
+				b.forget("b", 2)
+				b.forget("b", 4)
+			},
+			want:  status.Report{Aggregates: 2, Events: 7, Missing: 1},
+			found: []string{"missing b 4/3: the event store lacks version 2"},
 		},
 		{
 			name: "a marker that its order has passed",
@@ -202,6 +212,47 @@ func TestFindings(t *testing.T) {
 			got.Findings = nil
 			if fmt.Sprint(got) != fmt.Sprint(tc.want) {
 				t.Errorf("report %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestLikely: what is wrong with most items is most likely one thing, and it is
+// said; of a few it is not.
+func TestLikely(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		spoil func(*bench, *status.Verify)
+		want  string
+	}{
+		{"the names of another sink", func(b *bench, v *status.Verify) { v.View = b.sink("other") }, "the group, the event table, or the name or version of the sink is not"},
+		{"another fold", func(b *bench, _ *status.Verify) {
+			for _, name := range []string{"a", "b"} {
+				b.edit(name, func(i event.Item) { i["total"] = event.Number("7") })
+			}
+		}, "the fold is not the one that wrote the read model"},
+		{"one item changed by hand", func(b *bench, _ *status.Verify) {
+			b.edit("a", func(i event.Item) { i["total"] = event.Number("7") })
+		}, ""},
+		{"many that are behind", func(b *bench, _ *status.Verify) {
+			for i := range 5 {
+				b.story(fmt.Sprint("late-", i), 2)
+			}
+		}, ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(t)
+			for _, name := range []string{"a", "b", "c"} {
+				b.order(name, 3)
+			}
+			v := b.verify()
+			tc.spoil(b, &v)
+			r, err := v.Run(t.Context())
+			if err != nil || !strings.HasPrefix(r.Likely, tc.want) || (r.Likely == "") != (tc.want == "") {
+				t.Errorf("it is %q, %v", r.Likely, err)
+			}
+			if r.Found() > r.Aggregates {
+				t.Errorf("%d aggregates are counted %d times", r.Aggregates, r.Found())
 			}
 		})
 	}

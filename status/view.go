@@ -35,9 +35,9 @@ func (r *verification) ahead(ctx context.Context, stored readmodel.Stored) error
 		return nil //nolint:nilerr // another sink's item; where it takes the place of ours it is a mismatch
 	}
 	r.mu.Lock()
-	head := r.heads[stored.Aggregate]
+	head, counted := r.heads[stored.Aggregate], r.bad[stored.Aggregate]
 	r.mu.Unlock()
-	if stored.Position.Version <= head {
+	if stored.Position.Version <= head || counted {
 		return nil
 	}
 	// Events may have come since the scan; only the newest read tells.

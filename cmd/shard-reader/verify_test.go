@@ -80,3 +80,54 @@ func TestVerifyGivesUp(t *testing.T) {
 		t.Errorf("an interrupt: code %d, stdout %q, stderr %q", code, p.out.String(), p.err.String())
 	}
 }
+
+// TestVerifyWithWrongNames: what concerns every item is said once, and the
+// control table's absence takes nothing else away.
+func TestVerifyWithWrongNames(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t, localaws.Options{Shards: 1})
+	store := wired(t, url).Events()
+	for _, name := range []string{"a", "b", "c"} {
+		if _, err := store.Append(t.Context(), name, 0, orderEvent(1, name, 0), orderEvent(2, name, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := work(t, url)
+	p.until("it is applied", func() bool { return p.counters().Applied == 6 })
+	p.signal(syscall.SIGTERM)
+	if code := p.wait(); code != cli.Done {
+		t.Fatalf("code %d:\n%s", code, p.err.String())
+	}
+	verify := func(args ...string) string {
+		t.Helper()
+		code, out, stderr := call(t, append([]string{"verify", "--local", "--endpoint-url", url, "--wait", "0s"}, args...)...)
+		if code != cli.Unhealthy || stderr != "" {
+			t.Errorf("%v: code %d, stderr %q", args, code, stderr)
+		}
+		return out
+	}
+	for _, tc := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"--group", "typo"}, []string{"mismatches             3", "behind                 0", "In all likelihood the group, the event table", `belongs to "orders|orders-events|orders-view@1", not to "typo|`}},
+		{[]string{"-c", "../../examples/orders/millrace.yaml"}, []string{"mismatches             3", "In all likelihood the fold is not the one that wrote the read model: another --fold or configuration file"}},
+	} {
+		out := verify(tc.args...)
+		for _, want := range tc.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%v lacks %q:\n%s", tc.args, want, out)
+			}
+		}
+	}
+	if _, err := store.Append(t.Context(), "a", 2, orderEvent(3, "a", 0)); err != nil {
+		t.Fatal(err)
+	}
+	if out := verify("--control", "gone"); !strings.Contains(out, `blocked          unknown   and among those behind: finding its tables: the control table "gone" does not exist`) ||
+		!strings.Contains(out, "aggregates             3") || !strings.Contains(out, "behind                 1") {
+		t.Errorf("without a control table it prints\n%s", out)
+	}
+	if out := verify("--control", "gone", "--output", "json"); !strings.Contains(out, `"blocked":null`) || !strings.Contains(out, `"blockedUnknown":"finding its tables`) {
+		t.Errorf("it prints %s", out)
+	}
+}

@@ -22,7 +22,7 @@ type Verify struct {
 func (Verify) Help() string {
 	return `It reads both tables once, consistently, and changes nothing. It may run at any time, beside workers and writers.
 
-Exit code 5 means that something differs. Behind: no worker runs, or it has not come so far. Blocked: a version cannot be applied; dlq-redriver shows why and brings it back. Ahead or missing: events were removed from the event table. Unroutable: an item is no event of the layout and not filtered by it; correct the layout, or remove the item. Mismatch: the item was changed by somebody else, or the fold has changed since it was written.`
+Exit code 5 means that something differs. Behind: no worker runs, or it has not come so far. Blocked: a version cannot be applied; dlq-redriver shows why and brings it back. Ahead or missing: events were removed from the event table. Unroutable: an item is no event of the layout and not filtered by it; correct the layout, or remove the item. Mismatch: the item is another group's or sink's, it was changed by somebody else, or the fold is not the one that wrote it. An aggregate counts once, and as the first of these: mismatch, missing, blocked, behind. Where the control table cannot be read it is not known what is blocked, and that counts as behind.`
 }
 
 // Validate is asked by the parser: with two sets of flags that have one, the
@@ -39,6 +39,15 @@ type VerifyResult struct {
 	Schema   string `json:"schema"`
 	Verified bool   `json:"verified"`
 	status.Report
+	Blocked *int `json:"blocked"` // as the report's; null where nobody knows
+}
+
+func resultOf(r status.Report) VerifyResult {
+	result := VerifyResult{Schema: "millrace.verify/v1", Verified: r.Healthy(), Report: r}
+	if r.BlockedUnknown == "" {
+		result.Blocked = &r.Blocked
+	}
+	return result
 }
 
 // Run compares, prints, and exits with 5 when something differs.
@@ -58,7 +67,7 @@ func (v Verify) Run(c Console, s Stop) error {
 		return v.Told(ctx, err, "the comparison is not complete")
 	}
 	if v.Output == "json" {
-		err = PrintJSON(c.Out, VerifyResult{Schema: "millrace.verify/v1", Verified: report.Healthy(), Report: report})
+		err = PrintJSON(c.Out, resultOf(report))
 	} else {
 		err = printReport(c.Out, report, config.View, config.Events)
 	}
@@ -77,19 +86,26 @@ func printReport(out io.Writer, r status.Report, view, events string) error {
 	case r.Aggregates == 0:
 		verdict = fmt.Sprintf("0 events: nothing to compare. %s has no event, and %s no item.", events, view)
 	}
+	blocked, held := Grouped(r.Blocked), "and held back by a version that cannot be applied"
+	if r.BlockedUnknown != "" {
+		blocked, held = "unknown", "and among those behind: "+r.BlockedUnknown
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", verdict)
 	for _, line := range []struct{ name, value, about string }{
 		{"aggregates", Grouped(r.Aggregates), ""},
 		{"events", Grouped(r.Events), "in effect"},
 		{"behind", Grouped(r.Behind), "position below the newest version"},
-		{"blocked", Grouped(r.Blocked), "and held back by a version that cannot be applied"},
+		{"blocked", blocked, held},
 		{"ahead", Grouped(r.Ahead), "position above it"},
 		{"mismatches", Grouped(r.Mismatches), "the item is not the fold of its events"},
 		{"missing", Grouped(r.Missing), "a version is missing in the event table"},
 		{"unroutable", Grouped(r.Unroutable), "an item of the event table names no aggregate or version"},
 	} {
 		b.WriteString(strings.TrimRight(fmt.Sprintf("  %-10s  %12s   %s", line.name, line.value, line.about), " ") + "\n")
+	}
+	if r.Likely != "" {
+		fmt.Fprintf(&b, "\n  In all likelihood %s.\n", r.Likely)
 	}
 	if len(r.Findings) > 0 {
 		fmt.Fprintf(&b, "\n  %-10s %-32s %12s %12s  %s\n", "KIND", "AGGREGATE", "POSITION", "HEAD", "WHAT")
