@@ -3,7 +3,7 @@ package checkpoint
 import (
 	"fmt"
 
-	"millrace/internal/jitter"
+	"millrace/event"
 )
 
 // Marks draws the tokens and heartbeats that one store writes. Each is a
@@ -11,7 +11,7 @@ import (
 // a lost answer plans the very same marks, and finding them in the row proves
 // that the earlier try took effect. It is safe for concurrent use.
 type Marks struct {
-	Source jitter.Source
+	Source event.Jitter
 	// Boot tells this store from every other one, earlier runs of the process
 	// included: two stores that drew alike would take each other's writes for
 	// their own.

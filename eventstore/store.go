@@ -33,7 +33,7 @@ type Options struct {
 	// Jitter draws waits and command ids; stores that write one table must not
 	// share a seed, or two writers could take one event for their own. The
 	// zero value means a seed of its own.
-	Jitter jitter.Source
+	Jitter event.Jitter
 	// Budget bounds the repetitions of a call.
 	Budget Budget
 }
@@ -45,7 +45,7 @@ type Store struct {
 	layout  *event.Layout
 	keyType string
 	command string
-	jitter  jitter.Source
+	jitter  event.Jitter
 	budget  Budget
 	appends atomic.Int64 // numbers the appends, so that each draws an id of its own
 }
@@ -69,7 +69,7 @@ func New(o Options) (*Store, error) {
 	if o.Command == "" {
 		o.Command = "commandId"
 	}
-	if o.Jitter == (jitter.Source{}) {
+	if o.Jitter == (event.Jitter{}) {
 		o.Jitter = jitter.New()
 	}
 	budget, err := o.Budget.filled()

@@ -11,7 +11,6 @@ import (
 	"millrace/checkpoint"
 	"millrace/event"
 	"millrace/failure"
-	"millrace/internal/jitter"
 	"millrace/sinks"
 	"millrace/source"
 )
@@ -150,7 +149,9 @@ type Options struct {
 	// Drain is the time from the stop until the worker returns. Default 25 s.
 	Drain time.Duration
 
-	Jitter jitter.Source
+	// Jitter draws every wait, with the worker's name in each. The zero value will
+	// do.
+	Jitter event.Jitter
 	Log    zerolog.Logger // the zero value logs nothing
 }
 

@@ -53,7 +53,8 @@ type Verify struct {
 	Wait time.Duration
 	// Findings bounds the findings that are kept; all are counted. Default 100.
 	Findings int
-	Jitter   jitter.Source
+	// Jitter draws the waits. The zero value will do.
+	Jitter event.Jitter
 }
 
 // Run reads both tables once. Memory is bounded by one aggregate id for each

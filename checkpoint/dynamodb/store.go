@@ -10,9 +10,9 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"millrace/checkpoint"
+	"millrace/event"
 	"millrace/internal/awsclient"
 	"millrace/internal/controlkey"
-	"millrace/internal/jitter"
 )
 
 // Options configures a Store.
@@ -23,7 +23,7 @@ type Options struct {
 	// Table is the control table. Default: millrace.
 	Table string
 	// Jitter is the source of tokens, heartbeats and waits.
-	Jitter jitter.Source
+	Jitter event.Jitter
 	// Boot tells this store from every other, earlier runs of the same worker
 	// included. Default: random. Tests set it, to repeat.
 	Boot string
@@ -36,7 +36,7 @@ type Options struct {
 type Store struct {
 	client *sdk.Client
 	table  string
-	jitter jitter.Source
+	jitter event.Jitter
 	marks  checkpoint.Marks
 	made   atomic.Int64 // rows this store has put, or tried to
 }

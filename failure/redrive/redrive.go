@@ -40,9 +40,9 @@ type Redriver struct {
 	Patience time.Duration
 	// RunEvents is the most events of one run. Default 1000.
 	RunEvents int
-	// Jitter draws waits and generations. Required to be unlike any other
-	// redriver's: a generation must never repeat.
-	Jitter jitter.Source
+	// Jitter draws waits and generations. It must be unlike any other redriver's,
+	// since a generation must never repeat. The zero value means a seed of its own.
+	Jitter event.Jitter
 }
 
 // Outcome is how one redrive ended.
@@ -73,6 +73,11 @@ var errPage = errors.New("one page is enough")
 // Redrive works on one aggregate whose marker was read. Its error is ctx's: a
 // redrive that is stopped leaves a claim that anybody may take over.
 func (r *Redriver) Redrive(ctx context.Context, marker failure.Marker) (Result, error) {
+	if r.Jitter == (event.Jitter{}) {
+		own := *r
+		own.Jitter = jitter.New()
+		r = &own
+	}
 	d := &drive{Redriver: r, key: marker.Key, aggregate: marker.Key.Aggregate}
 	result, err := d.run(ctx, marker)
 	result.Aggregate = d.aggregate

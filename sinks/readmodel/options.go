@@ -7,7 +7,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
-	"millrace/internal/jitter"
+	"millrace/event"
 	"millrace/projection"
 	"millrace/sinks"
 )
@@ -44,7 +44,7 @@ type Options struct {
 	// Now is the clock of Stamp. Default time.Now.
 	Now func() time.Time
 	// Jitter draws EnsureTable's waits.
-	Jitter jitter.Source
+	Jitter event.Jitter
 }
 
 const (
