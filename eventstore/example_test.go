@@ -14,8 +14,8 @@ import (
 	"millrace/eventstore"
 )
 
-// open is an event table of the orders layout. The SDK's own retries are off: the
-// store retries within its Budget, and knows a lost answer from a lost race.
+// open is an event table of the orders layout. The SDK's own retries are off,
+// since the store retries within its Budget and two layers would multiply.
 func open(ctx context.Context) (*eventstore.Store, error) {
 	cfg, err := config.LoadDefaultConfig(ctx, config.WithRetryer(func() aws.Retryer { return aws.NopRetryer{} }))
 	if err != nil {
