@@ -13,7 +13,7 @@ func declare(c *Config) []field {
 			text("endpoint", &c.AWS.Endpoint, "An address that replaces every service's, such as the embedded engine's or a VPC endpoint's.")),
 		list("pipelines", &c.Pipelines, defaultPipeline(), "Event tables to read, each with its sinks.", declarePipeline).required(),
 		block("failure", "What becomes of an event that cannot be applied.",
-			text("queue", &c.Failure.Queue, "On-failure queue, by name or URL. Without one, letters of blocked aggregates stay in the control table."),
+			text("queue", &c.Failure.Queue, "On-failure queue, by name or URL, which has to be there when a worker starts. Without one, letters of blocked aggregates stay in the control table."),
 			number("attempts", &c.Failure.Attempts, 1, 1000, "Attempts at an event that fails for an unknown or a passing reason, while the sink answers others."),
 			duration("retry_for", &c.Failure.RetryFor, 0, "How long such attempts go on at least before the aggregate is blocked."),
 			duration("max_age", &c.Failure.MaxAge, time.Second, "How long they go on at most. An outage and a pause do not count."),

@@ -36,7 +36,7 @@ const followers = 4
 const blockTries = 4
 
 // nextSteps is what an operator does about a block.
-const nextSteps = "dlq-redriver groups lists what is blocked by cause, dlq-redriver show this aggregate; after the fix dlq-redriver redrive brings it back"
+const nextSteps = "dlq-redriver groups lists what is blocked by cause, dlq-redriver show tells all of this one; after the fix dlq-redriver redrive brings it back"
 
 // gives reports whether an aggregate in trouble is to be blocked. Without
 // markers, and while the trouble may pass by itself, it is held instead.

@@ -8,11 +8,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 
 	"millrace/event"
 	"millrace/failure"
+	"millrace/internal/awsvalue"
 	"millrace/internal/localaws"
 	"millrace/pipeline"
 	"millrace/projection"
@@ -119,6 +121,43 @@ func TestH3_SomebodyElsesReadModel(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestH3_ItemLeftOver: what a wrong worker has made holds up the right one's
+// aggregate alone, and comes back from the events when it is deleted, as the log
+// says.
+func TestH3_ItemLeftOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, localaws.Options{Shards: 2})
+		log, markers := w.journal(), newMarkerTable()
+		wrongly := identity("view")
+		wrongly.Group = "typo"
+		made := w.counting(wrongly)
+		w.append("left", 2)
+		first := w.start("one", withMarkers(markers), func(o *pipeline.Options) { o.Group, o.Sinks[0].Sink = "typo", made })
+		eventually(t, 20*time.Second, "the wrong one has made an item", func() bool { return w.standsAt(made) })
+		first.end()
+		right := w.counting(identity("view"))
+		second := w.start("two", withMarkers(markers), func(o *pipeline.Options) { o.Sinks[0].Sink = right })
+		w.append("other", 3)
+		eventually(t, 20*time.Second, "others go on", func() bool {
+			stored, err := right.Item(t.Context(), "other")
+			return err == nil && stored.Position.Version == 3
+		})
+		eventually(t, 20*time.Second, "the log says what to do", func() bool { return log.lines("can be deleted, and is made again from its events") > 0 })
+		<-time.After(2 * time.Minute)
+		if n := markers.count(failure.BlockName); n != 0 || len(second.Troubles()) != 1 {
+			t.Errorf("%d are blocked, the troubles are %v", n, second.Troubles())
+		}
+		_, err := dynamodb.NewFromConfig(w.engine.Config("operator")).DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+			TableName: aws.String(viewTable), Key: awsvalue.ToItem(right.Key("left")),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		eventually(t, 90*time.Second, "it is made again", func() bool { return w.standsAt(right) })
+		second.end()
+	})
 }
 
 // TestTableGone: a table that is deleted under a worker is named, with what to

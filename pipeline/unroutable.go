@@ -88,8 +88,8 @@ func (t *strays) take(s *shard, page []unplaced, first uint64) {
 	for _, u := range page {
 		at := failure.Source{Table: w.opts.Table, Label: s.key.Label, Shard: string(s.key.Shard)}
 		record := failure.NewUnroutable(w.opts.Group, at, u.record, u.reason, time.Now())
-		w.opts.Log.Error().Stringer("shard", s.key).Str("sequence", string(u.record.Sequence)).Str("letter", failure.LetterPrefix+record.ID).
-			RawJSON("key", keyText(u.record)).Err(u.reason).
+		w.opts.Log.Error().Str("group", w.opts.Group).Stringer("shard", s.key).Str("sequence", string(u.record.Sequence)).Str("letter", failure.LetterPrefix+record.ID).
+			RawJSON("key", keyText(u.record)).Str("fingerprint", record.Cause.Fingerprint).Err(u.reason).Str("next", nextSteps).
 			Msg("a record names no aggregate or version; it is put on record, everything else goes on")
 		t.add(stray{shard: s, ordinal: first + u.index, record: record})
 	}

@@ -13,7 +13,9 @@ import (
 //
 // Calls are concurrent; concurrent calls have different aggregates. A sink
 // never retries and never sleeps: the pipeline does, because only it knows
-// what else waits.
+// what else waits. A target that turns out to be somebody else's is an error of
+// class event.Foreign, or event.Superseded if a newer version of the sink owns
+// it: of another class it would block every aggregate.
 type Sink interface {
 	// Apply returns one outcome for each run, in the same order.
 	Apply(ctx context.Context, runs []event.Run) []event.Outcome

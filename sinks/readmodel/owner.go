@@ -48,7 +48,7 @@ func (s *Sink) position(item event.Item) (uint64, error) {
 		return 0, &event.Error{
 			Class: event.Foreign, Op: op,
 			Err:  fmt.Errorf("attribute %s of %s belongs to %q, not to %q", s.options.Position, s.options.Table, string(by), s.owner.text()),
-			Hint: "the two are group|event table|sink@version: correct what the configuration says of them, or give each sink a position attribute or a table of its own",
+			Hint: "the two are group|event table|sink@version: correct what the configuration says of them, or give each sink a position attribute or a table of its own; an item left over from a mistake can be deleted, and is made again from its events",
 		}
 	}
 	switch {
