@@ -148,7 +148,7 @@ func TestC8_PoisonLeavesTheWay(t *testing.T) {
 			t.Errorf("%d writes of the marker for %d pages", follows, read)
 		}
 		eventually(t, time.Second, "everything is settled", func() bool { return r.Stats().Pending == 0 })
-		if s := r.Stats(); s.Bytes != 0 || s.Entries != 0 || s.Blocked != 1 || s.Followed != 3003 || len(r.Troubles()) != 0 {
+		if s := r.Stats(); s.Bytes != 0 || s.Entries != 0 || s.Blocked != 1 || s.Retries != 0 || s.Followed != 3003 || len(r.Troubles()) != 0 {
 			t.Errorf("stats are %+v, troubles %v", s, r.Troubles())
 		}
 		r.end()

@@ -87,7 +87,9 @@ func (l *lane) pause(ctx context.Context, now time.Time, run event.Run, o event.
 			t.EventType = name
 		}
 	}
-	l.w.counters.retries.Add(1)
+	if !l.gives(t) { // else it is blocked, and not repeated
+		l.w.counters.retries.Add(1)
+	}
 	wait := l.w.opts.Jitter.Backoff(50*time.Millisecond, 5*time.Second, l.w.opts.Worker+"/apply/"+run.Aggregate, t.Attempts-1)
 	if t.lasting() {
 		// Nothing is skipped: the aggregate waits here, and its records hold the

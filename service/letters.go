@@ -146,7 +146,10 @@ func (s *Service) sendLetters(ctx context.Context, q *queue.Queue) {
 		case err != nil || unsent.Letters > 0:
 			failures++
 			if seldom(failures) {
-				log := s.config.Log.Error().Str("queue", s.config.Queue).Int("lettersUnsent", unsent.Letters).Err(err)
+				log := s.config.Log.Error().Str("queue", s.config.Queue).Err(err)
+				if s.letters.Load() != nil { // else nobody knows
+					log = log.Int("lettersUnsent", unsent.Letters)
+				}
 				if !unsent.Oldest.IsZero() {
 					log = log.Int("oldestUnsentSeconds", int(time.Since(unsent.Oldest).Seconds()))
 				}

@@ -202,6 +202,37 @@ func TestH20_WorkersSweep(t *testing.T) {
 	})
 }
 
+// TestOutboxUnread: while the control table does not answer nobody knows how many
+// letters wait, and the log does not say 0.
+func TestOutboxUnread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPost(t)
+		back := p.engine.Inject(localaws.Fault{Do: localaws.FailBefore, Match: func(c localaws.Call) bool { return c.Operation == "Query" && c.Table == "control" }})
+		time.Sleep(30 * time.Second)
+		if letters, known := p.Letters(); known {
+			t.Errorf("it is known of letters: %+v", letters)
+		}
+		back()
+		p.eventually("it is known again", func() bool {
+			_, known := p.Letters()
+			return known
+		})
+		p.stop()
+		told := 0
+		for line := range bytes.Lines(p.log.Bytes()) {
+			if bytes.Contains(line, []byte("letters of blocked aggregates cannot be sent")) {
+				told++
+				if bytes.Contains(line, []byte("lettersUnsent")) {
+					t.Errorf("it says what nobody knows: %s", line)
+				}
+			}
+		}
+		if told == 0 {
+			t.Error("the log does not tell of it")
+		}
+	})
+}
+
 // TestSweepWithoutAQueue says so, and makes no call.
 func TestSweepWithoutAQueue(t *testing.T) {
 	s := &Service{aws: aws.Config{}}

@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"millrace/event"
@@ -186,7 +187,7 @@ func (r *verification) judge(h *history, marker failure.Marker) {
 	}
 	switch {
 	case h.stored.Err != nil:
-		found("mismatch", &r.report.Mismatches, h.stored.Err.Error())
+		found("mismatch", &r.report.Mismatches, said(h.stored.Err))
 	case h.foldErr != nil:
 		found("mismatch", &r.report.Mismatches, "its events cannot be folded: "+h.foldErr.Error())
 	case h.difference != "":
@@ -225,6 +226,16 @@ func (r *verification) tally(h *history, bad bool) {
 			r.unlike++
 		}
 	}
+}
+
+// said is what is wrong, without what was being done and what to do about it: a
+// report has many such lines, and says that once.
+func said(err error) string {
+	var classed *event.Error
+	if errors.As(err, &classed) && classed.Err != nil {
+		err = classed.Err
+	}
+	return err.Error()
 }
 
 // join puts two facts of one finding behind each other.

@@ -177,7 +177,7 @@ func TestFindings(t *testing.T) {
 				b.apply(b.sink("other"), "b", 0, 2)
 			},
 			want:  status.Report{Aggregates: 2, Events: 3, Mismatches: 1},
-			found: []string{`mismatch b 0/2: reading the position in a read model: attribute lastProcessedVersion of orders-view belongs to "g|orders-events|other@1"`},
+			found: []string{`mismatch b 0/2: attribute lastProcessedVersion of orders-view belongs to "g|orders-events|other@1"`},
 		},
 		{
 			name: "another sink's item without events",
