@@ -63,7 +63,7 @@ type Redriven struct {
 	Released  int    // live again
 	Failed    int    // blocked again
 	Left      int    // somebody else's, or live already
-	Paused    int    // the tables did not answer; claimed, and anybody may go on
+	Paused    int    // the tables did not answer, or the read model is somebody else's; claimed, and anybody may go on
 	Untouched int    // not begun, or cut short
 	Stopped   string // why it ended early; empty: it did not
 }

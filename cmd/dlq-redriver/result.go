@@ -27,7 +27,7 @@ type redriveResult struct {
 	Released  int    `json:"released"`
 	Failed    int    `json:"failed"`    // blocked again
 	Left      int    `json:"left"`      // somebody else's, or released already
-	Paused    int    `json:"paused"`    // the tables did not answer
+	Paused    int    `json:"paused"`    // the tables did not answer, or the read model is somebody else's
 	Untouched int    `json:"untouched"` // not begun, or cut short
 	Stopped   string `json:"stopped,omitempty"`
 
@@ -72,7 +72,7 @@ func (r *redriveResult) text(out io.Writer) error {
 			{"released", r.Released, ""},
 			{"failed", r.Failed, "blocked again"},
 			{"left", r.Left, "somebody else's, or released already"},
-			{"paused", r.Paused, "the tables did not answer"},
+			{"paused", r.Paused, "the tables did not answer, or the read model is somebody else's"},
 			{"untouched", r.Untouched, ""},
 		}
 	} else {

@@ -121,6 +121,10 @@ func (q *Queue) classify(doing string, err error) error {
 	var full *types.OverLimit
 	var keys *types.KmsThrottled
 	switch {
+	case errors.As(err, &missing) && strings.Contains(missing.ErrorMessage(), "access"):
+		// The service's answer to a role that may not ask: "does not exist or you do
+		// not have access to it".
+		return &event.Error{Class: event.Unavailable, Op: op, Err: err, Hint: "it may exist: give the role its permissions on the queue, sqs:GetQueueUrl among them"}
 	case errors.As(err, &missing):
 		return &event.Error{
 			Class: event.Unavailable, Op: "asking SQS", Err: &event.Missing{What: "on-failure queue", Name: q.name, Place: "this account and Region", Err: err},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -282,6 +283,37 @@ func TestMissingQueue(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantClasses(t, q.Send(t.Context(), letters(1, 1)), "ok")
+}
+
+// TestFind: a queue that is there, one that is not, and one that the role may not
+// ask for, which is not called missing.
+func TestFind(t *testing.T) {
+	b := newBench(t, "letters", nil)
+	refuses := sqs.NewFromConfig(b.Config("letters"), func(o *sqs.Options) {
+		o.HTTPClient = &localaws.Transport{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, `{"__type":"com.amazonaws.sqs#QueueDoesNotExist","message":"The specified queue does not exist or you do not have access to it."}`)
+		})}
+	})
+	for _, tc := range []struct {
+		client *sqs.Client
+		name   string
+		found  bool
+		lacks  bool
+	}{
+		{b.client, "letters", true, false},
+		{b.client, "https://sqs.eu-central-1.amazonaws.com/000000000000/letters", true, false},
+		{b.client, "absent", false, true},
+		{b.client, "https://sqs.eu-central-1.amazonaws.com/000000000000/absent", false, true},
+		{refuses, "letters", false, false},
+		{refuses, "https://sqs.eu-central-1.amazonaws.com/000000000000/letters", false, false},
+	} {
+		err := open(t, tc.client, tc.name).Find(t.Context())
+		var missing *event.Missing
+		if (err == nil) != tc.found || errors.As(err, &missing) != tc.lacks || err != nil && event.ClassOf(err) != event.Unavailable {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+	}
 }
 
 // TestOrder: whatever fails and whenever, the letters of one aggregate reach a
