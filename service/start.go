@@ -16,7 +16,7 @@ const startWait = 15 * time.Second
 // ready finds out whether a worker could do its work: a table that is not there
 // shows at the start and by its name, not as a call that is repeated for ever.
 // It makes the calls that a worker makes anyway, and so needs no permission of
-// its own. What will go away by itself is no reason not to start.
+// its own but for what claimed does without. What will go away by itself is no reason not to start.
 func (s *Service) ready(ctx context.Context, stream *dynamodbstreams.Stream) error {
 	info, err := stream.Describe(ctx)
 	if lasts(err) {
@@ -33,6 +33,19 @@ func (s *Service) ready(ctx context.Context, stream *dynamodbstreams.Stream) err
 	}
 	_, err = s.view.Positions(ctx, []string{"-"}) // of nobody: the table and its key are what counts
 	if err := s.absent(err, "read model's table", s.config.View); lasts(err) {
+		return err
+	}
+	return s.claimed(ctx)
+}
+
+// claimed finds out for a group that has never begun whether another one keeps
+// its read model: in all likelihood its name is wrong, and what it wrote would be
+// in the other's way. Whoever may not look finds out at the first aggregate.
+func (s *Service) claimed(ctx context.Context) error {
+	if known, err := s.Known(ctx); err != nil || known {
+		return nil //nolint:nilerr // the worker meets it again, and tells
+	}
+	if err := s.view.Claimed(ctx); event.ClassOf(err) == event.Foreign {
 		return err
 	}
 	return nil

@@ -88,6 +88,18 @@ func (w *world) recreate(stream *types.StreamSpecification) {
 	}
 }
 
+// item puts one into the view, of an owner.
+func (w *world) item(owner string) {
+	w.t.Helper()
+	_, err := w.tables.PutItem(w.t.Context(), &dynamodb.PutItemInput{TableName: &w.config.View, Item: map[string]types.AttributeValue{
+		"pk": &types.AttributeValueMemberS{Value: "order-1"}, "lastProcessedVersion": &types.AttributeValueMemberN{Value: "3"},
+		"lastProcessedVersionBy": &types.AttributeValueMemberS{Value: owner},
+	}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
 func showing(view types.StreamViewType) *types.StreamSpecification {
 	return &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: view}
 }
@@ -125,6 +137,16 @@ func TestWorkerStart(t *testing.T) {
 			"old images", func(w *world) { w.recreate(showing(types.StreamViewTypeOldImage)) }, event.Permanent,
 			[]string{"its records show OLD_IMAGE"},
 		},
+		{"another group's view", func(w *world) {
+			w.item("orders|orders-events|orders-view@1")
+			w.config.Group = "typo"
+		}, event.Foreign, []string{`belongs to "orders|orders-events|orders-view@1", not to "typo|orders-events|orders-view@1"`}},
+		{"another group's view, for one that may not scan", func(w *world) {
+			w.item("orders|orders-events|orders-view@1")
+			w.config.Group = "typo"
+			w.engine.Inject(localaws.Fault{Do: localaws.FailBefore, Match: func(c localaws.Call) bool { return c.Operation == "Scan" }})
+		}, 0, nil},
+		{"a view that another sink writes to as well", func(w *world) { w.item("orders|orders-events|summary@1") }, 0, nil},
 		{"both images", func(w *world) { w.recreate(showing(types.StreamViewTypeNewAndOldImages)) }, 0, nil},
 		{
 			"a view with another key", func(w *world) { w.config.View = "control"; w.config.Control = "orders-view" }, event.Permanent,

@@ -120,6 +120,10 @@ func TestVerifyWithWrongNames(t *testing.T) {
 			}
 		}
 	}
+	code, _, stderr := call(t, "run", "--local", "--endpoint-url", url, "--group", "typo")
+	if code != cli.Usage || strings.Contains(stderr, "worker starts") || !strings.Contains(stderr, `belongs to "orders|orders-events|orders-view@1", not to "typo|`) {
+		t.Errorf("run: code %d, stderr %q", code, stderr)
+	}
 	if _, err := store.Append(t.Context(), "a", 2, orderEvent(3, "a", 0)); err != nil {
 		t.Fatal(err)
 	}

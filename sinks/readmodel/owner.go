@@ -31,6 +31,15 @@ func ownerOf(id sinks.Identity) owner {
 // text is what an item carries: group|source|sink@version.
 func (o owner) text() string { return o.name + "@" + strconv.Itoa(o.version) }
 
+// rivals reports whether an item's owner is this sink of this event table in
+// another group. Two such owners meet at every aggregate.
+func (o owner) rivals(by string) bool {
+	name, _, _ := strings.Cut(by, "@")
+	_, theirs, _ := strings.Cut(name, "|")
+	_, ours, _ := strings.Cut(o.name, "|")
+	return name != o.name && theirs == ours
+}
+
 // position reads the position that an item holds for this sink; 0 for no item
 // and for one without a position. A position of somebody else is an error, as
 // it must never be taken for one's own: what the other applied would count as

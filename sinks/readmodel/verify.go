@@ -74,6 +74,32 @@ func (s *Sink) Scan(ctx context.Context, segment, total int, after event.Item) (
 	return page, nil
 }
 
+// claimLook is how many items Claimed looks at.
+const claimLook = 25
+
+// Claimed looks at a few items, and is an error of class Foreign where another
+// group keeps this very read model: a worker of this one would meet that at every
+// aggregate. It is a look and no proof, takes the permission to scan, and other
+// errors say that nobody knows.
+func (s *Sink) Claimed(ctx context.Context) error {
+	op := "scanning read model " + s.options.Table
+	out, err := s.options.Client.Scan(ctx, &dynamodb.ScanInput{TableName: &s.options.Table, Limit: aws.Int32(claimLook)})
+	if err != nil {
+		return s.classify(op, err)
+	}
+	items, err := s.ours(out.Items)
+	if err != nil {
+		return &event.Error{Class: event.Permanent, Op: op, Err: err}
+	}
+	for _, stored := range items {
+		by, _ := stored.Item[s.options.Position+ownerSuffix].(event.String)
+		if stored.Aggregate != "" && s.owner.rivals(string(by)) {
+			return stored.Err
+		}
+	}
+	return nil
+}
+
 // ours leaves out what shares the table and has no position of this sink.
 func (s *Sink) ours(items []map[string]types.AttributeValue) ([]Stored, error) {
 	var found []Stored
