@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,12 +67,12 @@ func (p *post) work(w *pipeline.Worker) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- p.Work(ctx, context.Background(), w) }()
-	p.stop = func() {
+	p.stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ended; err != nil {
 			p.t.Errorf("the worker ended: %v", err)
 		}
-	}
+	})
 }
 
 func (p *post) append(aggregate, kind string) {
@@ -173,11 +174,13 @@ func TestC8_QueueDownForAMinute(t *testing.T) {
 func TestH20_WorkersSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPost(t)
+		defer p.stop()
 		for i := range 3 {
 			p.append(fmt.Sprintf("gift-%d", i), ordersview.GiftWrapped)
 		}
 		p.eventually("the letters come", func() bool { return len(p.engine.Messages("failures")) == 3 })
 		fails := p.engine.Inject(localaws.Fault{Do: localaws.FailBefore, Match: func(c localaws.Call) bool { return c.Operation == "ReceiveMessage" }})
+		time.Sleep(time.Minute) // a sweep under way has read what it judges
 		for i := range 2 {
 			key := p.scope().Key(fmt.Sprintf("gift-%d", i))
 			if v, _, err := p.Markers().Apply(t.Context(), key, failure.Heal(1, fmt.Sprint("healed-", i))); err != nil || v != failure.Applied {
@@ -207,6 +210,7 @@ func TestH20_WorkersSweep(t *testing.T) {
 func TestOutboxUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPost(t)
+		defer p.stop()
 		back := p.engine.Inject(localaws.Fault{Do: localaws.FailBefore, Match: func(c localaws.Call) bool { return c.Operation == "Query" && c.Table == "control" }})
 		time.Sleep(30 * time.Second)
 		if letters, known := p.Letters(); known {
