@@ -71,9 +71,6 @@ func (p *Pipeline) check(path string, c *Config, bad func(path, format string, a
 	if len(p.Sinks) == 0 {
 		bad(path+".sinks", "at least one is needed")
 	}
-	if len(p.Sinks) > 1 {
-		bad(path+".sinks[1]", "a pipeline has one sink today; give this one a group and a file of its own")
-	}
 	names := map[string]bool{}
 	for i := range p.Sinks {
 		s, at := &p.Sinks[i], fmt.Sprintf("%s.sinks[%d]", path, i)
@@ -84,14 +81,39 @@ func (p *Pipeline) check(path string, c *Config, bad func(path, format string, a
 		if s.Name == failure.EverySink {
 			bad(at+".name", "%q stands for every sink; choose another", s.Name)
 		}
-		if s.History == "from-start" {
-			bad(at+".history", "from-start is not there yet; leave the key out, and the sink fills each aggregate from version 1")
+		s.check(at, p, c, bad)
+		for j, other := range p.Sinks[:i] {
+			if s.ReadModel.Given && s.ReadModel.Table == other.ReadModel.Table && s.ReadModel.Position == other.ReadModel.Position {
+				bad(at+".readmodel.table", "sinks[%d] keeps its positions in the same attribute of %q: give this one another position, or another table", j, s.ReadModel.Table)
+			}
 		}
-		if !s.ReadModel.Given {
-			bad(at, "the block readmodel is missing: it holds the settings of type readmodel")
-			continue
+	}
+}
+
+func (s *Sink) check(path string, p *Pipeline, c *Config, bad func(path, format string, args ...any)) {
+	for _, of := range []struct {
+		name  string
+		given bool
+	}{{"readmodel", s.ReadModel.Given}, {"go", s.Go.Given}} {
+		if of.name == s.Type && !of.given {
+			bad(path, "the block %s is missing: it holds the settings of type %s", of.name, of.name)
 		}
-		s.ReadModel.check(at+".readmodel", p, c, bad)
+		if of.name != s.Type && of.given {
+			bad(path+"."+of.name, "the sink is of type %s: leave this block out, or change the type", s.Type)
+		}
+	}
+	fromStart := s.History == "from-start"
+	switch {
+	case fromStart && s.Type == "readmodel":
+		bad(path+".history", "a read model is the fold of all events and cannot begin in the middle: leave the key out")
+	case fromStart && p.EventLayout().Time == "":
+		bad(path+".history", "from-start goes by the events' time, and the layout has none: give layout.time")
+	}
+	if s.Type == "go" && s.Filter != "" {
+		bad(path+".filter", "a sink of type go chooses among events by itself: leave the key out")
+	}
+	if s.Type == "readmodel" && s.ReadModel.Given {
+		s.ReadModel.check(path+".readmodel", p, c, bad)
 	}
 }
 

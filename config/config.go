@@ -87,6 +87,14 @@ type Sink struct {
 	Passes    *cel.Filter // the filter, compiled; nil without one
 	Parallel  int
 	ReadModel ReadModel
+	Go        Go
+}
+
+// Go is a sink that the program makes.
+type Go struct {
+	Given    bool
+	Sink     string // its name in the registry
+	Settings []Pair
 }
 
 // ReadModel is a DynamoDB table with an item for each aggregate.

@@ -69,9 +69,9 @@ func declareSink(s *Sink) []field {
 	return []field{
 		text("name", &s.Name, "Names the sink; part of its positions' keys, so that a renamed sink begins anew.").required(),
 		number("version", &s.Version, 1, 1_000_000, "A rebuild raises it."),
-		choice("type", &s.Type, "What kind of target it is; the block of that name holds its settings.", "readmodel"),
-		choice("history", &s.History, "Where an aggregate begins that the sink has never seen: full fills from version 1, from-start takes the first one that is younger than the group.", "full", "from-start"),
-		text("filter", &s.Filter, "A CEL expression over event; events for which it is false move the position and have no effect."),
+		choice("type", &s.Type, "What kind of target it is; the block of that name holds its settings.", "readmodel", "go"),
+		choice("history", &s.History, "Where an aggregate begins that the sink has never seen: full fills from version 1; from-start begins with its first version that is younger than the group by its event time, less five minutes. For sinks of type go.", "full", "from-start"),
+		text("filter", &s.Filter, "A CEL expression over event; events for which it is false move the position and have no effect. For read models."),
 		number("parallel", &s.Parallel, 1, 10_000, "Writes at a time."),
 		optional("readmodel", &s.ReadModel.Given, "A DynamoDB table with one item for each aggregate, folded from its events.",
 			text("table", &s.ReadModel.Table, "The table; the event table itself where the layout tells events from other items.").required(),
@@ -80,5 +80,8 @@ func declareSink(s *Sink) []field {
 			block("fold", "What makes the item of the events: one of the two.",
 				text("cel", &s.ReadModel.Fold.CEL, "A file of rules, relative to this one."),
 				text("go", &s.ReadModel.Fold.Go, "A fold in the program's registry.")).required()),
+		optional("go", &s.Go.Given, "A sink that the program makes, by its registry: for programs of your own over package service.",
+			text("sink", &s.Go.Sink, "The sink's name in the registry.").required(),
+			pairs("settings", &s.Go.Settings, "What the program makes it with, text by text.")),
 	}
 }

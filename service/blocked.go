@@ -20,11 +20,7 @@ func (s *Service) Markers() *markers.Store {
 	return markers.New(markers.Options{Client: dynamodb.NewFromConfig(s.aws), Table: s.config.Control})
 }
 
-func (s *Service) scope() failure.Scope {
-	return failure.Scope{Group: s.config.Group, Table: s.config.Events, Sink: s.config.Sink, SinkVersion: s.config.Version}
-}
-
-// Selection picks blocked aggregates of the read model, and unroutable records.
+// Selection picks blocked aggregates, and unroutable records.
 // Its filters all have to hold; the zero value selects all.
 type Selection struct {
 	Aggregates  []string // or names of unroutable records: letter: and the id
@@ -72,7 +68,7 @@ func (s *Service) Blocked(ctx context.Context, selection Selection) (Listing, er
 	}
 	all = slices.DeleteFunc(all, func(m failure.Marker) bool { return !selection.picks(m.Key.Aggregate, m.Cause) })
 	slices.SortFunc(all, func(a, b failure.Marker) int {
-		return cmp.Or(a.Cause.First.Compare(b.Cause.First), cmp.Compare(a.Key.Aggregate, b.Key.Aggregate))
+		return cmp.Or(a.Cause.First.Compare(b.Cause.First), cmp.Compare(a.Key.Aggregate, b.Key.Aggregate), cmp.Compare(a.Key.Sink, b.Key.Sink))
 	})
 	listing := Listing{Markers: all, Selected: len(all), Foreign: foreign}
 	if selection.Limit > 0 && len(all) > selection.Limit {
@@ -96,11 +92,23 @@ func (s *Service) Known(ctx context.Context) (bool, error) {
 	return len(rows) > 0, s.absent(err, "control table", s.config.Control)
 }
 
-// listed reads the markers that are not live, of 64 partitions. The client
-// itself repeats a call that is throttled: to begin again with the first
-// partition would never come to an end on a busy table.
-func (s *Service) listed(ctx context.Context) ([]failure.Marker, []failure.Foreign, error) {
-	list, foreign, err := s.patient().Standing(ctx, s.scope())
+// listed reads the markers of all sinks that are not live.
+func (s *Service) listed(ctx context.Context) (markers []failure.Marker, foreign []failure.Foreign, err error) {
+	for _, t := range s.targets {
+		list, strange, err := s.listedOf(ctx, t)
+		if err != nil {
+			return nil, nil, err
+		}
+		markers, foreign = append(markers, list...), append(foreign, strange...)
+	}
+	return markers, foreign, nil
+}
+
+// listedOf reads those of one sink, of 64 partitions. The client itself repeats
+// a call that is throttled: to begin again with the first partition would never
+// come to an end on a busy table.
+func (s *Service) listedOf(ctx context.Context, t *target) ([]failure.Marker, []failure.Foreign, error) {
+	list, foreign, err := s.patient().Standing(ctx, t.scope)
 	for i, m := range list {
 		if m.Cause.Fingerprint == "" { // no build of ours leaves it out, but each marker must be in a group
 			list[i].Cause.Fingerprint = failure.Fingerprint(m.Key.Sink, m.Cause.Type, m.Cause.Class, "")
@@ -121,6 +129,7 @@ func (s *Service) patient() *markers.Store {
 // cause.
 type Group struct {
 	Fingerprint string
+	Sink        string // failure.EverySink of records
 	Class       string
 	Type        string // of the error
 	Aggregates  int
@@ -137,7 +146,7 @@ func Groups(list []failure.Marker) []Group {
 	for _, m := range list {
 		g := byFingerprint[m.Cause.Fingerprint]
 		if g == nil {
-			g = &Group{Fingerprint: m.Cause.Fingerprint, Class: m.Cause.Class, Type: m.Cause.Type, First: m.Cause.First, Example: m.Key.Aggregate, Text: m.Cause.Text}
+			g = &Group{Fingerprint: m.Cause.Fingerprint, Sink: m.Key.Sink, Class: m.Cause.Class, Type: m.Cause.Type, First: m.Cause.First, Example: m.Key.Aggregate, Text: m.Cause.Text}
 			byFingerprint[m.Cause.Fingerprint] = g
 		}
 		g.Aggregates++
@@ -172,10 +181,10 @@ func Waiting(m failure.Marker) uint64 {
 	return m.SeenVersion - m.BlockedVersion + 1
 }
 
-// Shown is all there is to know about one aggregate in the read model.
+// Shown is all there is to know about one aggregate in one sink.
 type Shown struct {
 	Marker   failure.Marker // live where nothing holds it back
-	Position uint64         // in the read model
+	Position uint64         // in the sink
 	Head     uint64         // newest version in the event store
 	// Event is the one that failed, as the event store has it today; nil while
 	// the marker is live, or where the event store does not have it.
@@ -190,9 +199,21 @@ func (s Shown) Waiting() uint64 {
 	return s.Marker.SeenVersion - s.Position
 }
 
-// Show looks at one aggregate. The reads are consistent, each for itself.
-func (s *Service) Show(ctx context.Context, aggregate string) (Shown, error) {
-	marker, err := s.Markers().Get(ctx, s.scope().Key(aggregate))
+// Show looks at one aggregate in each sink. The reads are consistent, each for
+// itself.
+func (s *Service) Show(ctx context.Context, aggregate string) ([]Shown, error) {
+	all := make([]Shown, len(s.targets))
+	for i, t := range s.targets {
+		var err error
+		if all[i], err = s.show(ctx, t, aggregate); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+func (s *Service) show(ctx context.Context, t *target, aggregate string) (Shown, error) {
+	marker, err := s.Markers().Get(ctx, t.scope.Key(aggregate))
 	if err != nil {
 		return Shown{}, s.absent(err, "control table", s.config.Control)
 	}
@@ -200,14 +221,9 @@ func (s *Service) Show(ctx context.Context, aggregate string) (Shown, error) {
 	if shown.Head, err = s.events.Head(ctx, aggregate); err != nil {
 		return Shown{}, err
 	}
-	stored, err := s.view.Item(ctx, aggregate)
-	if err == nil {
-		err = stored.Err
+	if shown.Position, err = s.position(ctx, t, aggregate); err != nil {
+		return Shown{}, err
 	}
-	if err != nil {
-		return Shown{}, fmt.Errorf("reading the read model: %w", s.absent(err, "read model's table", s.config.View))
-	}
-	shown.Position = stored.Position.Version
 	if !marker.NotLive() {
 		return shown, nil
 	}
@@ -217,4 +233,17 @@ func (s *Service) Show(ctx context.Context, aggregate string) (Shown, error) {
 		return nil
 	})
 	return shown, err
+}
+
+// position is how far a sink is with an aggregate.
+func (s *Service) position(ctx context.Context, t *target, aggregate string) (uint64, error) {
+	sink, err := t.shared()
+	if err != nil {
+		return 0, err
+	}
+	at, err := sink.Positions(ctx, []string{aggregate})
+	if err != nil {
+		return 0, fmt.Errorf("reading the position in sink %s: %w", t.config.Name, s.absentOf(t, err))
+	}
+	return at[0].Version, nil
 }

@@ -1,10 +1,12 @@
 package service
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
-	"strings"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -12,12 +14,10 @@ import (
 	"millrace/event"
 	"millrace/internal/jitter"
 	"millrace/pipeline"
-	"millrace/projection"
-	"millrace/sinks/readmodel"
 	"millrace/source"
 )
 
-// Config is one pipeline: an event table, its stream, and one read model.
+// Config is one pipeline: an event table, its stream, and its sinks.
 type Config struct {
 	Group string // consumer group. Required
 	// Worker is unique among the group's workers, earlier runs of the same one
@@ -26,24 +26,10 @@ type Config struct {
 	Events string // event table. Required
 	// Layout says how the table keeps events. Default event.Orders.
 	Layout *event.Layout
-	View   string // read model's table; the event table itself where the layout tells the two apart. Required
-	// Key makes the item's key of the aggregate. Default: pk is the aggregate.
-	Key []readmodel.KeyPart
-	// Position is the attribute of the last version in effect. Default
-	// lastProcessedVersion.
-	Position string
-	Control  string // control table. Default millrace
-	// Sink names the read model in the group; Version is raised by a rebuild.
-	// Defaults: the view table's name, 1.
-	Sink    string
-	Version int
-	// Fold names the projection in the registry; Projection is one by itself. One
-	// of them is required.
-	Fold       string
-	Projection projection.Projection
-	// Passes chooses among an aggregate's events; those that do not pass move the
-	// position and have no effect. Default: all pass.
-	Passes func(event.Event) (bool, error)
+	Control string // control table. Default millrace
+	// Sinks are where events go, each with its own progress and its own failures.
+	// At least one.
+	Sinks []Sink
 	// Latest starts a group that has never read the stream at its end instead
 	// of its trim horizon.
 	Latest bool
@@ -58,7 +44,6 @@ type Config struct {
 	ReadsPerSecond float64       // per shard; default 5; negative: no limit
 	BufferBytes    int           // per sink; default 64 MiB
 	BufferEntries  int           // per sink; default 2,000,000
-	Parallel       int           // writes to the read model at a time; default 64
 	// Queue is the on-failure queue's name or URL. Without one, letters of blocked
 	// aggregates stay in the control table.
 	Queue string
@@ -87,28 +72,12 @@ type AWS struct {
 	Local bool
 }
 
-// Registry holds what is written in Go, by the names that a Config uses.
-type Registry struct {
-	Folds map[string]projection.Projection
-}
-
-func (c Config) withDefaults(r Registry) (Config, projection.Projection, error) {
+func (c Config) withDefaults(r Registry) (Config, error) {
 	var errs []error
-	for _, required := range []struct{ name, value string }{
-		{"group", c.Group}, {"events", c.Events}, {"view", c.View},
-	} {
+	for _, required := range []struct{ name, value string }{{"group", c.Group}, {"events", c.Events}} {
 		if required.value == "" {
 			errs = append(errs, fmt.Errorf("%s is required", required.name))
 		}
-	}
-	fold, ok := r.Folds[c.Fold]
-	switch {
-	case c.Fold == "" && c.Projection == nil, c.Fold != "" && c.Projection != nil:
-		errs = append(errs, errors.New("fold or projection is required, and only one of the two"))
-	case c.Projection != nil:
-		fold = c.Projection
-	case !ok:
-		errs = append(errs, fmt.Errorf("fold %q is not in the registry, which has %v", c.Fold, names(r.Folds)))
 	}
 	if c.Control == "" {
 		c.Control = "millrace"
@@ -116,27 +85,31 @@ func (c Config) withDefaults(r Registry) (Config, projection.Projection, error) 
 	if c.Layout == nil {
 		c.Layout = event.Orders()
 	}
-	if c.Key == nil {
-		c.Key = []readmodel.KeyPart{{Attribute: "pk", Template: "{aggregate}"}}
+	if c.Events == c.Control {
+		errs = append(errs, fmt.Errorf("events and control are the same table %q: each needs one of its own", c.Control))
 	}
-	for _, pair := range []struct {
-		name, table string
-	}{{"events", c.Events}, {"view", c.View}} {
-		if pair.table == c.Control {
-			errs = append(errs, fmt.Errorf("%s and control are the same table %q: each needs one of its own", pair.name, pair.table))
+	if len(c.Sinks) == 0 {
+		errs = append(errs, errors.New("a sink is required"))
+	}
+	names := map[string]bool{}
+	c.Sinks = slices.Clone(c.Sinks)
+	for i := range c.Sinks {
+		s, err := c.Sinks[i].withDefaults(c, r)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("sink %s: %w", cmp.Or(s.Name, strconv.Itoa(i+1)), err))
 		}
-	}
-	if c.Events == c.View && c.View != "" && c.feedsItself() {
-		errs = append(errs, fmt.Errorf("events and view are the same table %q, and the view's items would be taken for events: give the view a table, or a key that the layout takes for no event", c.View))
+		if s.Name != "" && names[s.Name] {
+			errs = append(errs, fmt.Errorf("two sinks are named %q", s.Name))
+		}
+		names[s.Name] = true
+		c.Sinks[i] = s
 	}
 	for _, amount := range []struct {
 		name     string
 		negative bool
 	}{
-		{"version", c.Version < 0},
 		{"lease", c.Lease < 0},
 		{"drain", c.Drain < 0},
-		{"parallel", c.Parallel < 0},
 		{"bufferBytes", c.BufferBytes < 0},
 		{"bufferEntries", c.BufferEntries < 0},
 	} {
@@ -144,32 +117,13 @@ func (c Config) withDefaults(r Registry) (Config, projection.Projection, error) 
 			errs = append(errs, fmt.Errorf("%s is negative", amount.name))
 		}
 	}
-	if c.Sink == "" {
-		c.Sink = c.View
-	}
-	if c.Version == 0 {
-		c.Version = 1
-	}
 	if c.Build == "" {
 		c.Build = "dev"
 	}
 	if c.Worker == "" {
 		c.Worker = workerID()
 	}
-	if c.Passes != nil && fold != nil {
-		fold = projection.Filter(fold, c.Passes)
-	}
-	return c, fold, errors.Join(errs...)
-}
-
-// feedsItself reports whether the read model's items could be events.
-func (c Config) feedsItself() bool {
-	item := event.Item{}
-	for _, part := range c.Key {
-		item[part.Attribute] = event.String(strings.ReplaceAll(part.Template, "{aggregate}", "x"))
-	}
-	_, isEvent, err := c.Layout.FromItem(item)
-	return isEvent || err != nil
+	return c, errors.Join(errs...)
 }
 
 // workerID tells this process from every other, and from an earlier one that

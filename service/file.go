@@ -10,13 +10,10 @@ import (
 // and the log, is the caller's to fill in.
 func FromFile(c *config.Config) Config {
 	pipeline := c.Pipelines[0]
-	sink := pipeline.Sinks[0]
 	out := Config{
-		Group: c.Group, Events: pipeline.Stream.Table, View: sink.ReadModel.Table, Control: c.Control.Table,
+		Group: c.Group, Events: pipeline.Stream.Table, Control: c.Control.Table,
 		Layout: pipeline.EventLayout(),
-		Sink:   sink.Name, Version: sink.Version, Position: sink.ReadModel.Position,
-		Fold: sink.ReadModel.Fold.Go, Projection: sink.ReadModel.Fold.Projection,
-		Latest: pipeline.Stream.Start == "latest", ReadsPerSecond: pipeline.Stream.MaxReadsPerSecond, Parallel: sink.Parallel,
+		Latest: pipeline.Stream.Start == "latest", ReadsPerSecond: pipeline.Stream.MaxReadsPerSecond,
 		AWS:   AWS{Region: c.AWS.Region, Endpoint: c.AWS.Endpoint},
 		Lease: c.Lease.Duration, Renew: c.Lease.Renew, Drain: c.Drain,
 		BufferBytes: c.Limits.BufferBytes, BufferEntries: c.Limits.BufferEntries,
@@ -27,11 +24,28 @@ func FromFile(c *config.Config) Config {
 	if out.ReadsPerSecond == 0 {
 		out.ReadsPerSecond = -1
 	}
-	for _, part := range sink.ReadModel.Key {
-		out.Key = append(out.Key, readmodel.KeyPart{Attribute: part.Key, Template: part.Text})
+	for _, sink := range pipeline.Sinks {
+		out.Sinks = append(out.Sinks, sinkFromFile(sink))
 	}
-	if sink.Passes != nil {
-		out.Passes = sink.Passes.Passes
+	return out
+}
+
+func sinkFromFile(s config.Sink) Sink {
+	out := Sink{Name: s.Name, Version: s.Version, Parallel: s.Parallel, FromStart: s.History == "from-start"}
+	if s.Type == "go" {
+		out.Made = &Made{By: s.Go.Sink, Settings: map[string]string{}}
+		for _, setting := range s.Go.Settings {
+			out.Made.Settings[setting.Key] = setting.Text
+		}
+		return out
+	}
+	m := s.ReadModel
+	out.ReadModel = &ReadModel{Table: m.Table, Position: m.Position, Fold: m.Fold.Go, Projection: m.Fold.Projection}
+	for _, part := range m.Key {
+		out.ReadModel.Key = append(out.ReadModel.Key, readmodel.KeyPart{Attribute: part.Key, Template: part.Text})
+	}
+	if s.Passes != nil {
+		out.ReadModel.Passes = s.Passes.Passes
 	}
 	return out
 }

@@ -96,16 +96,22 @@ func (s *Service) Letters() (Letters, bool) {
 	return Letters{}, false
 }
 
-// outbox is the outbox of the service's sink, and of what concerns every sink.
+// outbox is the outbox of the service's sinks, and of what concerns every sink.
 type outbox struct{ *Service }
 
-func (o outbox) Promises(ctx context.Context) ([]failure.Promise, error) {
-	promises, err := o.Markers().Promises(ctx, o.scope())
-	if err != nil {
-		return nil, err
+func (o outbox) Promises(ctx context.Context) (all []failure.Promise, err error) {
+	scopes := []failure.Scope{markers.EverySink(o.config.Group, o.config.Events)}
+	for _, t := range o.targets {
+		scopes = append(scopes, t.scope)
 	}
-	more, err := o.Markers().Promises(ctx, markers.EverySink(o.config.Group, o.config.Events))
-	return append(promises, more...), err
+	for _, scope := range scopes {
+		promises, err := o.Markers().Promises(ctx, scope)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, promises...)
+	}
+	return all, nil
 }
 
 func (o outbox) Get(ctx context.Context, key failure.Key) (failure.Marker, error) {

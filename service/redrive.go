@@ -71,25 +71,44 @@ type Redriven struct {
 // Done reports whether all that was selected is live again by this redrive.
 func (r Redriven) Done() bool { return r.Released == r.Selected }
 
-// Redrive brings back the aggregates of a listing, and none else, beside
-// whatever workers are doing. The end of ctx lets those under way finish; the
+// Redrive brings back the aggregates of a listing of this service, and none
+// else, beside whatever workers are doing. The end of ctx lets those under way finish; the
 // end of abort cuts them short. Either way the markers tell what is left to do,
 // and the next redrive goes on with it; so it does after a crash. The error is
 // that of ctx or abort, and the counts hold with it.
 func (s *Service) Redrive(ctx, abort context.Context, list []failure.Marker, o RedriveOptions) (Redriven, error) {
 	j := &job{
 		RedriveOptions: o.withDefaults(),
-		redriver:       redrive.Redriver{Markers: s.Markers(), Events: s.events, Sink: s.view, Patience: o.Patience, Jitter: jitter.New()},
+		redrivers:      map[string]*redrive.Redriver{},
 		counts:         Redriven{Selected: len(list), Untouched: len(list)},
 	}
-	j.redriver.Job = j.Job
+	for _, m := range list {
+		if s.of(m.Key) == nil {
+			return j.counts, fmt.Errorf("redriving %s: no sink of this pipeline has such a marker", m.Key)
+		}
+	}
+	for _, t := range s.targets {
+		var err error
+		if j.redrivers[t.config.Name], err = s.redriver(t, j.RedriveOptions); err != nil {
+			return j.counts, err
+		}
+	}
 	return j.run(ctx, abort, list)
+}
+
+// redriver is that of one sink.
+func (s *Service) redriver(t *target, o RedriveOptions) (*redrive.Redriver, error) {
+	sink, err := t.shared()
+	if err != nil {
+		return nil, err
+	}
+	return &redrive.Redriver{Markers: s.Markers(), Events: s.events, Sink: sink, Job: o.Job, Patience: o.Patience, Jitter: jitter.New()}, nil
 }
 
 // job is one redrive under way.
 type job struct {
 	RedriveOptions
-	redriver redrive.Redriver
+	redrivers map[string]*redrive.Redriver // by sink
 
 	mu     sync.Mutex
 	counts Redriven
@@ -150,7 +169,7 @@ func (j *job) stops() bool {
 }
 
 func (j *job) one(ctx context.Context, marker failure.Marker) {
-	result, err := j.redriver.Redrive(ctx, marker)
+	result, err := j.redrivers[marker.Key.Sink].Redrive(ctx, marker)
 	if err != nil && result.Outcome == "" {
 		return // cut short: it counts as untouched
 	}

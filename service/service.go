@@ -3,8 +3,10 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -18,20 +20,19 @@ import (
 	"millrace/internal/awsclient"
 	"millrace/internal/jitter"
 	"millrace/pipeline"
-	"millrace/projection"
-	"millrace/sinks"
-	"millrace/sinks/readmodel"
 	"millrace/source/dynamodbstreams"
 	"millrace/status"
 )
 
 // Service is a pipeline that is wired and not started.
 type Service struct {
-	config Config
-	fold   projection.Projection
-	aws    aws.Config
-	events *eventstore.Store
-	view   *readmodel.Sink
+	config  Config
+	aws     aws.Config
+	events  *eventstore.Store
+	targets []*target // the sinks, those selected
+	// selected says that there are others; nothing that concerns all of them is
+	// done then.
+	selected bool
 
 	letters atomic.Pointer[Letters] // nil: unknown
 }
@@ -39,7 +40,7 @@ type Service struct {
 // New checks the configuration and finds credentials, which takes at most 5
 // seconds. It makes no call to a table.
 func New(ctx context.Context, c Config, r Registry) (*Service, error) {
-	c, fold, err := c.withDefaults(r)
+	c, err := c.withDefaults(r)
 	if err != nil {
 		return nil, err
 	}
@@ -51,36 +52,68 @@ func New(ctx context.Context, c Config, r Registry) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wire(c, fold, cfg)
+	return wire(c, r, cfg)
 }
 
 // wire makes a service of a configuration that was checked.
-func wire(c Config, fold projection.Projection, cfg aws.Config) (*Service, error) {
-	s := &Service{config: c, fold: fold, aws: cfg}
-	client := dynamodb.NewFromConfig(cfg)
+func wire(c Config, r Registry, cfg aws.Config) (*Service, error) {
+	s := &Service{config: c, aws: cfg}
 	var err error
-	s.events, err = eventstore.New(eventstore.Options{Client: client, Table: c.Events, Layout: c.Layout})
+	s.events, err = eventstore.New(eventstore.Options{Client: dynamodb.NewFromConfig(cfg), Table: c.Events, Layout: c.Layout})
 	if err != nil {
 		return nil, err
 	}
-	s.view, err = readmodel.New(readmodel.Options{
-		Client: client, Table: c.View, Key: c.Key, Position: c.Position,
-		Identity:   sinks.Identity{Group: c.Group, Source: c.Events, Sink: c.Sink, Version: c.Version},
-		Projection: fold, Jitter: jitter.New(),
-	})
-	return s, err
+	for _, one := range c.Sinks {
+		t, err := s.target(one, r)
+		if err != nil {
+			return nil, err
+		}
+		s.targets = append(s.targets, t)
+	}
+	return s, nil
+}
+
+// Only is the service of one of its sinks: what it lists, verifies and redrives
+// is that sink's. It makes no worker.
+func (s *Service) Only(sink string) (*Service, error) {
+	only := &Service{config: s.config, aws: s.aws, events: s.events, selected: true}
+	for _, t := range s.targets {
+		if t.config.Name == sink {
+			only.targets = []*target{t}
+		}
+	}
+	if only.targets == nil {
+		return nil, fmt.Errorf("there is no sink %q; the pipeline has %s", sink, strings.Join(s.Sinks(), ", "))
+	}
+	return only, nil
+}
+
+// of is the sink that a marker belongs to; nil where it is none of these.
+func (s *Service) of(key failure.Key) *target {
+	for _, t := range s.targets {
+		if t.scope.Key(key.Aggregate) == key {
+			return t
+		}
+	}
+	return nil
 }
 
 // Events is the event store, for those who append.
 func (s *Service) Events() *eventstore.Store { return s.events }
 
-// View is the read model.
-func (s *Service) View() *readmodel.Sink { return s.view }
-
 // Place is the Region that the service works in, and the address that replaces
 // DynamoDB's own there; empty: it does not.
 func (s *Service) Place() (region, endpoint string) {
 	return s.aws.Region, aws.ToString(dynamodb.NewFromConfig(s.aws).Options().BaseEndpoint)
+}
+
+// Sinks are the names of the sinks.
+func (s *Service) Sinks() []string {
+	names := make([]string, len(s.targets))
+	for i, t := range s.targets {
+		names[i] = t.config.Name
+	}
+	return names
 }
 
 // EnsureTables makes the tables that are not there and waits until they can be
@@ -91,8 +124,13 @@ func (s *Service) EnsureTables(ctx context.Context) error {
 	if err := s.events.EnsureTable(ctx); err != nil {
 		return err
 	}
-	if err := s.view.EnsureTable(ctx); err != nil {
-		return err
+	for _, t := range s.targets {
+		if t.view == nil {
+			continue
+		}
+		if err := t.view.EnsureTable(ctx); err != nil {
+			return err
+		}
 	}
 	return s.control().EnsureTable(ctx)
 }
@@ -105,6 +143,9 @@ func (s *Service) control() *control.Store {
 // before one can work: a table that is not there, a stream without images. Of
 // class event.Transient are those after which the same call may succeed.
 func (s *Service) Worker(ctx context.Context) (*pipeline.Worker, error) {
+	if s.selected {
+		return nil, errors.New("a worker has all sinks of its pipeline: its checkpoint speaks for each of them")
+	}
 	if s.config.CreateTables {
 		if err := s.EnsureTables(ctx); err != nil {
 			return nil, err
@@ -134,7 +175,13 @@ func (s *Service) Worker(ctx context.Context) (*pipeline.Worker, error) {
 	o.Start, o.Succeeded = stream.start, s.succeeded(adapter, stream.Label())
 	o.Stream, o.Control, o.Store, o.Layout = stream.Stream, control, s.events, s.events.Layout()
 	o.Markers, o.Table = s.Markers(), s.config.Events
-	o.Sinks = []pipeline.Sink{{Name: s.config.Sink, Version: s.config.Version, Sink: s.view, Parallel: s.config.Parallel}}
+	for _, t := range s.targets {
+		sink, err := t.open()
+		if err != nil {
+			return nil, err
+		}
+		o.Sinks = append(o.Sinks, pipeline.Sink{Name: t.config.Name, Version: t.config.Version, Sink: sink, Parallel: t.config.Parallel})
+	}
 	return pipeline.NewWorker(o)
 }
 
@@ -169,18 +216,36 @@ func (s *Service) Workers(ctx context.Context, run func(*pipeline.Worker) error)
 	}
 }
 
-// Verify compares the read model with the fold of the events. wait is how long
+// Verified is what came of comparing one read model with its events.
+type Verified struct {
+	Sink, Table string
+	status.Report
+}
+
+// Verify compares each read model with the fold of the events. wait is how long
 // an aggregate that is behind may take to catch up. Blocked ones are told apart
-// from those behind, and are not as they should be either.
-func (s *Service) Verify(ctx context.Context, wait time.Duration) (status.Report, error) {
-	return status.Verify{
-		Events: s.events, View: s.view, Layout: s.events.Layout(), Projection: s.fold,
-		Blocked: func(ctx context.Context) ([]failure.Marker, error) {
-			list, _, err := s.listed(ctx)
-			return list, err
-		},
-		Wait: wait, Jitter: jitter.New(),
-	}.Run(ctx)
+// from those behind, and are not as they should be either. Sinks that keep no
+// items have nothing to compare, and are left out.
+func (s *Service) Verify(ctx context.Context, wait time.Duration) ([]Verified, error) {
+	var all []Verified
+	for _, t := range s.targets {
+		if t.view == nil {
+			continue
+		}
+		report, err := status.Verify{
+			Events: s.events, View: t.view, Layout: s.events.Layout(), Projection: t.config.ReadModel.Projection,
+			Blocked: func(ctx context.Context) ([]failure.Marker, error) {
+				list, _, err := s.listedOf(ctx, t)
+				return list, err
+			},
+			Wait: wait, Jitter: jitter.New(),
+		}.Run(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("comparing sink %s: %w", t.config.Name, err)
+		}
+		all = append(all, Verified{Sink: t.config.Name, Table: t.config.ReadModel.Table, Report: report})
+	}
+	return all, nil
 }
 
 func names[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

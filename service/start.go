@@ -31,9 +31,14 @@ func (s *Service) ready(ctx context.Context, stream *dynamodbstreams.Stream) err
 			Hint: "a stream's view type is fixed: disable the stream and enable a new one",
 		}
 	}
-	_, err = s.view.Positions(ctx, []string{"-"}) // of nobody: the table and its key are what counts
-	if err := s.absent(err, "read model's table", s.config.View); lasts(err) {
-		return err
+	for _, t := range s.targets {
+		if t.view == nil {
+			continue // its positions are in the control table, which was read
+		}
+		_, err := t.view.Positions(ctx, []string{"-"}) // of nobody: the table and its key are what counts
+		if err := s.absentOf(t, err); lasts(err) {
+			return err
+		}
 	}
 	return s.claimed(ctx)
 }
@@ -49,6 +54,14 @@ func (s *Service) claimed(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// absentOf is absent for the table that holds a sink's positions.
+func (s *Service) absentOf(t *target, err error) error {
+	if t.view == nil {
+		return s.absent(err, "control table", s.config.Control)
+	}
+	return s.absent(err, "read model's table", t.config.ReadModel.Table)
 }
 
 func lasts(err error) bool { return err != nil && event.ClassOf(err) != event.Transient }

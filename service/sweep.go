@@ -14,7 +14,7 @@ import (
 // misleads nobody who asks its marker.
 const sweepPause = 5 * time.Minute
 
-// SweepLetters deletes the letters of the service's sink that have nothing left
+// SweepLetters deletes the letters of the service's sinks that have nothing left
 // to tell from the configured queue, and says how many. It makes passes for as
 // long as they find more to delete. The count holds beside an error.
 func (s *Service) SweepLetters(ctx context.Context) (deleted int, err error) {
@@ -34,8 +34,14 @@ func (s *Service) SweepLetters(ctx context.Context) (deleted int, err error) {
 }
 
 func (s *Service) sweeper(q *queue.Queue) notify.Sweeper {
-	scope := s.scope()
-	return notify.Sweeper{Markers: outbox{s}, Unroutables: s.Markers(), Inbox: q, Group: scope.Group, Table: scope.Table, Sink: scope.Sink, SinkVersion: scope.SinkVersion}
+	sweeper := notify.Sweeper{Markers: outbox{s}, Inbox: q}
+	for _, t := range s.targets {
+		sweeper.Scopes = append(sweeper.Scopes, t.scope)
+	}
+	if !s.selected {
+		sweeper.Unroutables = s.Markers()
+	}
+	return sweeper
 }
 
 // sweepLetters sweeps the queue until ctx ends, for what redrives, heals and

@@ -15,14 +15,16 @@ import (
 // Trial is what this build's fold says of one aggregate's waiting versions.
 type Trial struct {
 	Marker failure.Marker
-	From   uint64 // the position in the read model
+	From   uint64 // the position in the sink
 	To     uint64 // how far the fold comes: seenVersion, unless Err is set
 	Err    error  // why version To+1 would fail
+	// Untold: the sink is no fold, and only a redrive can tell; To is From.
+	Untold bool
 }
 
 var errMissing = errors.New("the event store does not have it")
 
-// Try folds what a listing's markers have on record, as a redrive would, and
+// Try folds what the markers of a listing of this service have on record, as a redrive would, and
 // writes nothing. Each is told every trial, one at a time. What a target would
 // refuse, such as an item too large, no trial finds. The error is of a read
 // that failed, or ctx's; the trials are not complete then.
@@ -67,7 +69,14 @@ func (s *Service) try(ctx context.Context, marker failure.Marker) (Trial, error)
 // aggregate.
 func (s *Service) tryOnce(ctx context.Context, marker failure.Marker) (Trial, error) {
 	t := Trial{Marker: marker}
-	stored, err := s.view.Item(ctx, marker.Key.Aggregate)
+	target := s.of(marker.Key)
+	if target.view == nil {
+		var err error
+		t.From, err = s.position(ctx, target, marker.Key.Aggregate)
+		t.To, t.Untold = t.From, true
+		return t, err
+	}
+	stored, err := target.view.Item(ctx, marker.Key.Aggregate)
 	if err != nil {
 		return t, err
 	}
@@ -75,7 +84,7 @@ func (s *Service) tryOnce(ctx context.Context, marker failure.Marker) (Trial, er
 	if t.Err != nil || t.To >= marker.SeenVersion {
 		return t, nil //nolint:nilerr // that is the trial's result, not its failure
 	}
-	state, err := s.fold.Start(stored.Item)
+	state, err := target.config.ReadModel.Projection.Start(stored.Item)
 	if err != nil {
 		t.Err = err
 		return t, nil //nolint:nilerr // likewise

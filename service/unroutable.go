@@ -8,13 +8,15 @@ import (
 
 	"millrace/failure"
 	"millrace/failure/redrive"
-	"millrace/internal/jitter"
 )
 
 // addUnroutable adds the unroutable records that a selection selects, within
 // what the markers have left of its limit, and the names of all to those that
-// stand.
+// stand. They concern every sink.
 func (s *Service) addUnroutable(ctx context.Context, selection Selection, l *Listing, standing map[string]bool) error {
+	if s.selected {
+		return nil
+	}
 	all, foreign, err := s.patient().Unroutables(ctx, s.config.Group, s.config.Events)
 	if err != nil {
 		return s.absent(err, "control table", s.config.Control)
@@ -46,7 +48,7 @@ func (l Listing) Groups() []Group {
 			i = len(groups)
 			at[u.Cause.Fingerprint] = i
 			groups = append(groups, Group{
-				Fingerprint: u.Cause.Fingerprint, Class: u.Cause.Class, Type: u.Cause.Type, First: u.Cause.First,
+				Fingerprint: u.Cause.Fingerprint, Sink: failure.EverySink, Class: u.Cause.Class, Type: u.Cause.Type, First: u.Cause.First,
 				Example: failure.LetterPrefix + u.ID, Text: u.Cause.Text,
 			})
 		}
@@ -74,7 +76,11 @@ func (s *Service) ShowUnroutable(ctx context.Context, name string) (*redrive.Rer
 
 // LookUnroutable says what would become of a record, and changes nothing.
 func (s *Service) LookUnroutable(ctx context.Context, u failure.Unroutable) (redrive.Rerouted, error) {
-	return s.rerouter(RedriveOptions{}, false).Look(ctx, u)
+	r, err := s.rerouter(RedriveOptions{}, false)
+	if err != nil {
+		return redrive.Rerouted{}, err
+	}
+	return r.Look(ctx, u)
 }
 
 // Reroute brings unroutable records in, one after the other, beside whatever
@@ -84,7 +90,13 @@ func (s *Service) LookUnroutable(ctx context.Context, u failure.Unroutable) (red
 // finish, the end of abort cuts it short; the error is theirs. Each is told every
 // result.
 func (s *Service) Reroute(ctx, abort context.Context, list []failure.Unroutable, forgetGone bool, o RedriveOptions, each func(redrive.Rerouted)) error {
-	r := s.rerouter(o, forgetGone)
+	if len(list) == 0 {
+		return nil
+	}
+	r, err := s.rerouter(o, forgetGone)
+	if err != nil {
+		return err
+	}
 	for _, u := range list {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -98,16 +110,15 @@ func (s *Service) Reroute(ctx, abort context.Context, list []failure.Unroutable,
 	return nil
 }
 
-func (s *Service) rerouter(o RedriveOptions, forgetGone bool) *redrive.Rerouter {
+func (s *Service) rerouter(o RedriveOptions, forgetGone bool) (*redrive.Rerouter, error) {
 	o = o.withDefaults()
-	scope := s.scope()
-	return &redrive.Rerouter{
-		Items: s.events, Layout: s.events.Layout(), End: s.patient().EndUnroutable, ForgetGone: forgetGone,
-		Targets: []redrive.Target{{
-			Key: failure.Key{Group: scope.Group, Table: scope.Table, Sink: scope.Sink, SinkVersion: scope.SinkVersion},
-			Redriver: &redrive.Redriver{
-				Markers: s.Markers(), Events: s.events, Sink: s.view, Job: o.Job, Patience: o.Patience, Jitter: jitter.New(),
-			},
-		}},
+	r := &redrive.Rerouter{Items: s.events, Layout: s.events.Layout(), End: s.patient().EndUnroutable, ForgetGone: forgetGone}
+	for _, t := range s.targets {
+		redriver, err := s.redriver(t, o)
+		if err != nil {
+			return nil, err
+		}
+		r.Targets = append(r.Targets, redrive.Target{Key: t.scope.Key(""), Redriver: redriver})
 	}
+	return r, nil
 }

@@ -20,6 +20,7 @@ Exit code 1 where nothing is listed and the control table has nothing of the gro
 type groupLine struct {
 	Schema      string    `json:"schema"`
 	Fingerprint string    `json:"fingerprint"`
+	Sink        string    `json:"sink"` // *: every sink
 	Class       string    `json:"class"`
 	Type        string    `json:"type"` // of the error, as Go names it
 	Aggregates  int       `json:"aggregates"`
@@ -49,7 +50,7 @@ func (g groupsCommand) Run(c cli.Console, s cli.Stop) error {
 	}
 	for _, group := range groups {
 		err := cli.PrintJSON(c.Out, groupLine{
-			Schema: "millrace.groups/v1", Fingerprint: group.Fingerprint, Class: group.Class, Type: group.Type,
+			Schema: "millrace.groups/v1", Fingerprint: group.Fingerprint, Sink: group.Sink, Class: group.Class, Type: group.Type,
 			Aggregates: group.Aggregates, Records: group.Records, Waiting: group.Waiting, First: group.First, Last: group.Last, Example: group.Example, Text: group.Text,
 		})
 		if err != nil {
@@ -63,9 +64,9 @@ func printGroups(c cli.Console, groups []service.Group) error {
 	if len(groups) == 0 {
 		return cli.PrintText(c.Out, "Nothing is blocked.\n")
 	}
-	return table(c.Out, "AGGREGATES WAITING CLASS FINGERPRINT FIRST LAST EXAMPLE ERROR", func(row func(...any)) {
+	return table(c.Out, "SINK AGGREGATES WAITING CLASS FINGERPRINT FIRST LAST EXAMPLE ERROR", func(row func(...any)) {
 		for _, g := range groups {
-			row(members(g), cli.Grouped(g.Waiting), g.Class, g.Fingerprint, moment(g.First), moment(g.Last), g.Example, g.Text)
+			row(g.Sink, members(g), cli.Grouped(g.Waiting), g.Class, g.Fingerprint, moment(g.First), moment(g.Last), g.Example, g.Text)
 		}
 	})
 }

@@ -25,6 +25,7 @@ Exit code 1 where nothing is listed and the control table has nothing of the gro
 // listLine is a marker's JSON form.
 type listLine struct {
 	Schema         string    `json:"schema"`
+	Sink           string    `json:"sink"`             // *: every sink
 	Aggregate      string    `json:"aggregate"`        // empty: a record that names none
 	Record         string    `json:"record,omitempty"` // its name: letter: and its id
 	State          string    `json:"state"`            // blocked or redriving; unroutable of a record
@@ -43,7 +44,7 @@ type listLine struct {
 
 func lineOf(m failure.Marker, schema string) listLine {
 	return listLine{
-		Schema: schema, Aggregate: m.Key.Aggregate, State: string(m.State),
+		Schema: schema, Sink: m.Key.Sink, Aggregate: m.Key.Aggregate, State: string(m.State),
 		BlockedVersion: m.BlockedVersion, SeenVersion: m.SeenVersion, Waiting: service.Waiting(m),
 		Class: m.Cause.Class, Type: m.Cause.Type, Text: m.Cause.Text, Fingerprint: m.Cause.Fingerprint,
 		Attempts: m.Cause.Attempts, First: m.Cause.First, Last: m.Cause.Last, Job: m.Job,
@@ -90,13 +91,13 @@ func printList(c cli.Console, list service.Listing) error {
 	if len(list.Markers)+len(list.Unroutable) == 0 {
 		return cli.PrintText(c.Out, "Nothing that is selected is blocked.\n")
 	}
-	return table(c.Out, "AGGREGATE STATE VERSION WAITING CLASS FINGERPRINT ATTEMPTS FIRST LAST ERROR", func(row func(...any)) {
+	return table(c.Out, "SINK AGGREGATE STATE VERSION WAITING CLASS FINGERPRINT ATTEMPTS FIRST LAST ERROR", func(row func(...any)) {
 		for _, m := range list.Markers {
-			row(m.Key.Aggregate, m.State, m.BlockedVersion, cli.Grouped(service.Waiting(m)), m.Cause.Class, m.Cause.Fingerprint,
+			row(m.Key.Sink, m.Key.Aggregate, m.State, m.BlockedVersion, cli.Grouped(service.Waiting(m)), m.Cause.Class, m.Cause.Fingerprint,
 				m.Cause.Attempts, moment(m.Cause.First), moment(m.Cause.Last), shortened(m.Cause.Text))
 		}
 		for _, u := range list.Unroutable {
-			row(nameOf(u), unroutable, "-", "-", u.Cause.Class, u.Cause.Fingerprint, u.Cause.Attempts, moment(u.Cause.First), moment(u.Cause.Last), shortened(u.Cause.Text))
+			row(failure.EverySink, nameOf(u), unroutable, "-", "-", u.Cause.Class, u.Cause.Fingerprint, u.Cause.Attempts, moment(u.Cause.First), moment(u.Cause.Last), shortened(u.Cause.Text))
 		}
 	})
 }

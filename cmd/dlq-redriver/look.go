@@ -18,7 +18,7 @@ import (
 
 // look is the flags of every verb that reads markers.
 type look struct {
-	cli.Pipeline
+	cli.Look
 	Output string `help:"table or json." enum:"table,json" default:"table"`
 	cli.Deadline
 }
@@ -26,7 +26,7 @@ type look struct {
 // Validate is asked by the parser: with two sets of flags that have one, the
 // verbs need one of their own.
 func (l look) Validate() error {
-	return errors.Join(l.Pipeline.Validate(), l.Deadline.Validate())
+	return errors.Join(l.Look.Validate(), l.Deadline.Validate())
 }
 
 // filter is the flags that select by cause.

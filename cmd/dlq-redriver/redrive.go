@@ -77,7 +77,7 @@ func (r redriveCommand) Run(c cli.Console, s cli.Stop) error {
 	given := r.Queue != ""
 	r.Queue = cmp.Or(r.Queue, config.Queue)
 	config.Queue = r.Queue
-	pipeline, err := cli.Wire(ctx, config)
+	pipeline, err := r.Wire(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -128,11 +128,15 @@ func (r redriveCommand) unread(listing service.Listing) (n int) {
 func (r redriveCommand) dryRun(ctx context.Context, c cli.Console, pipeline *service.Service, listing service.Listing) error {
 	result := r.result(listing)
 	err := pipeline.Try(ctx, listing.Markers, func(t service.Trial) {
-		line := aggregateLine{Aggregate: t.Marker.Key.Aggregate, Outcome: "would-release", From: t.From, To: t.To}
-		if t.Err != nil {
+		line := aggregateLine{Sink: t.Marker.Key.Sink, Aggregate: t.Marker.Key.Aggregate, Outcome: "would-release", From: t.From, To: t.To}
+		switch {
+		case t.Untold:
+			line.Outcome = "would-try"
+			result.WouldTry++
+		case t.Err != nil:
 			line.Outcome, line.Error = "would-fail", t.Err.Error()
 			result.WouldFail++
-		} else {
+		default:
 			result.WouldRelease++
 		}
 		result.Aggregates = append(result.Aggregates, line)
@@ -163,7 +167,7 @@ func (r redriveCommand) execute(ctx context.Context, c cli.Console, s cli.Stop, 
 		cli.Grouped(result.Selected), cli.Grouped(result.Waiting), r.pace())
 	told := time.Now()
 	options := service.RedriveOptions{Rate: r.Rate, Parallel: r.Parallel, StopShare: r.StopAt, Each: func(one redrive.Result) {
-		line := aggregateLine{Aggregate: one.Aggregate, Outcome: string(one.Outcome), From: one.From, To: one.To}
+		line := aggregateLine{Sink: one.Sink, Aggregate: one.Aggregate, Outcome: string(one.Outcome), From: one.From, To: one.To}
 		if one.Err != nil {
 			line.Error = one.Err.Error()
 			fmt.Fprintf(c.Err, "dlq-redriver: %s %s: %s\n", clean(one.Aggregate), one.Outcome, clean(line.Error))
@@ -227,5 +231,5 @@ func (r redriveCommand) result(listing service.Listing) *redriveResult {
 }
 
 func (r *redriveResult) sort() {
-	slices.SortFunc(r.Aggregates, func(a, b aggregateLine) int { return cmp.Compare(a.Aggregate, b.Aggregate) })
+	slices.SortFunc(r.Aggregates, func(a, b aggregateLine) int { return cmp.Or(cmp.Compare(a.Aggregate, b.Aggregate), cmp.Compare(a.Sink, b.Sink)) })
 }

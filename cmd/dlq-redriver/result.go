@@ -23,6 +23,7 @@ type redriveResult struct {
 
 	WouldRelease int `json:"wouldRelease"`
 	WouldFail    int `json:"wouldFail"`
+	WouldTry     int `json:"wouldTry"` // in sinks whose effects no dry run can tell
 
 	Released  int    `json:"released"`
 	Failed    int    `json:"failed"`    // blocked again
@@ -44,8 +45,9 @@ type redriveResult struct {
 }
 
 type aggregateLine struct {
+	Sink      string `json:"sink"`
 	Aggregate string `json:"aggregate"`
-	Outcome   string `json:"outcome"`     // would-release, would-fail, released, failed, left or paused
+	Outcome   string `json:"outcome"`     // would-release, would-fail, would-try, released, failed, left or paused
 	From      uint64 `json:"from,string"` // position before
 	To        uint64 `json:"to,string"`   // and after
 	Error     string `json:"error,omitempty"`
@@ -65,6 +67,9 @@ func (r *redriveResult) text(out io.Writer) error {
 	counts := []count{
 		{"would release", r.WouldRelease, "this build's fold takes all that waits"},
 		{"would fail", r.WouldFail, "and be blocked again"},
+	}
+	if r.WouldTry > 0 {
+		counts = append(counts, count{"would try", r.WouldTry, "in a sink that is no fold: only a redrive can tell"})
 	}
 	if r.Executed {
 		fmt.Fprintf(&b, "%s of %s aggregates are released.\n\n", cli.Grouped(r.Released), cli.Grouped(r.Selected))

@@ -26,7 +26,7 @@ func (showCommand) Help() string {
 // showResult is the JSON form.
 type showResult struct {
 	listLine
-	Position uint64     `json:"position,string"` // in the read model
+	Position uint64     `json:"position,string"` // in the sink
 	Head     uint64     `json:"head,string"`     // newest version in the event store
 	Notified bool       `json:"notified"`        // the queue accepted the letter of this block
 	Frames   []string   `json:"frames,omitempty"`
@@ -59,19 +59,36 @@ func (s showCommand) Run(c cli.Console, stop cli.Stop) error {
 	if record != nil {
 		return s.record(c, *record)
 	}
-	shown, err := pipeline.Show(ctx, s.Aggregate)
+	inSinks, err := pipeline.Show(ctx, s.Aggregate)
 	if err != nil {
 		return s.Told(ctx, err, "not all of it was read")
 	}
-	if !shown.Marker.NotLive() && shown.Head == 0 && shown.Position == 0 {
-		return fmt.Errorf("%s is unknown: event table %q has no event of it, read model %q no item, and nothing of that name is blocked in group %q; check the name",
-			clean(s.Aggregate), config.Events, config.View, config.Group)
+	if !slices.ContainsFunc(inSinks, known) {
+		return fmt.Errorf("%s is unknown: event table %q has no event of it, no sink has any, and nothing of that name is blocked in group %q; check the name",
+			clean(s.Aggregate), config.Events, config.Group)
 	}
+	for i, shown := range inSinks {
+		if i > 0 && s.Output == "table" {
+			fmt.Fprintln(c.Out)
+		}
+		if err := s.print(c, shown); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// known reports whether anything is known of an aggregate in a sink.
+func known(s service.Shown) bool { return s.Marker.NotLive() || s.Head > 0 || s.Position > 0 }
+
+// print prints the aggregate as one sink has it.
+func (s showCommand) print(c cli.Console, shown service.Shown) error {
 	r := showResult{
 		listLine: lineOf(shown.Marker, "millrace.show/v1"), Position: shown.Position, Head: shown.Head,
 		Notified: shown.Marker.NotLive() && shown.Marker.Notified == shown.Marker.BlockID, Frames: shown.Marker.Cause.Frames,
 	}
 	r.Waiting = shown.Waiting()
+	var err error
 	if r.Event, err = s.event(shown); err != nil {
 		return err
 	}
@@ -112,11 +129,11 @@ func (r showResult) text() string {
 	}
 	if r.BlockedVersion == 0 {
 		fmt.Fprintf(&b, "%s is not blocked.\n\n", clean(r.Aggregate))
-		line("position", "%d of %d", r.Position, r.Head)
+		line("position", "%d of %d in %s", r.Position, r.Head, r.Sink)
 		return b.String()
 	}
 	fmt.Fprintf(&b, "%s is %s at version %d.\n\n", clean(r.Aggregate), r.State, r.BlockedVersion)
-	line("position", "%d of %d", r.Position, r.Head)
+	line("position", "%d of %d in %s", r.Position, r.Head, r.Sink)
 	line("waiting", "%s versions on record, up to %d", cli.Grouped(r.Waiting), r.SeenVersion)
 	line("class", "%s", r.Class)
 	line("error", "%s", r.Text)

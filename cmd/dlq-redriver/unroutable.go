@@ -23,7 +23,7 @@ func nameOf(u failure.Unroutable) string { return failure.LetterPrefix + u.ID }
 // recordOf is a record's line among those of blocked aggregates.
 func recordOf(u failure.Unroutable, schema string) listLine {
 	return listLine{
-		Schema: schema, Record: nameOf(u), State: unroutable,
+		Schema: schema, Sink: failure.EverySink, Record: nameOf(u), State: unroutable,
 		Class: u.Cause.Class, Type: u.Cause.Type, Text: u.Cause.Text, Fingerprint: u.Cause.Fingerprint,
 		Attempts: u.Cause.Attempts, First: u.Cause.First, Last: u.Cause.Last,
 	}

@@ -113,7 +113,7 @@ func (d demoCommand) play(ctx context.Context, show *stage, redriver string) (*d
 	if err := createTables(ctx, flags); err != nil {
 		return nil, err
 	}
-	pipeline, err := flags.Service(ctx)
+	pipeline, err := cli.Look{Pipeline: flags}.Service(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -191,11 +191,11 @@ func (r *run) finish(ctx context.Context) (*demoResult, error) {
 	}
 	ticker()
 	r.show.say("verifying: every item against the fold of its events")
-	report, err := r.pipeline.Verify(ctx, 0)
+	compared, err := r.pipeline.Verify(ctx, 0)
 	if err != nil {
 		return nil, err
 	}
-	return r.result(report, last.Sub(began)), nil
+	return r.result(compared[0].Report, last.Sub(began)), nil
 }
 
 // inEffect is the sum of all positions in the read model.

@@ -71,7 +71,7 @@ func (l localCommand) Run(c cli.Console, s cli.Stop) error {
 func createTables(ctx context.Context, flags cli.Pipeline) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	pipeline, err := flags.Service(ctx)
+	pipeline, err := cli.Look{Pipeline: flags}.Service(ctx)
 	if err != nil {
 		return err
 	}

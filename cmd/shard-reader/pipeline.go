@@ -73,7 +73,7 @@ func (r runCommand) config() (service.Config, error) {
 	c.Drain = 25 * time.Second
 	set(&c.Lease, r.Lease)
 	set(&c.Drain, r.Drain)
-	set(&c.Parallel, r.Parallel)
+	set(&c.Sinks[0].Parallel, r.Parallel)
 	if set(&c.ReadsPerSecond, r.ReadsPerSecond); r.ReadsPerSecond != nil && *r.ReadsPerSecond == 0 {
 		c.ReadsPerSecond = -1
 	}
@@ -132,14 +132,11 @@ func (r runCommand) Run(c cli.Console, s cli.Stop) error {
 // as soon.
 func (r runCommand) tellStart(log zerolog.Logger, wired *service.Service, config service.Config) {
 	region, endpoint := wired.Place()
-	line := log.With().Str("version", version).Str("group", config.Group).Str("events", config.Events).Str("view", config.View).
-		Str("sink", cmp.Or(config.Sink, config.View)).Str("control", config.Control).Str("region", region).
+	line := log.With().Str("version", version).Str("group", config.Group).Str("events", config.Events).Strs("sinks", wired.Sinks()).
+		Str("control", config.Control).Str("region", region).
 		Str("endpoint", cmp.Or(endpoint, "AWS")).Str("queue", cmp.Or(config.Queue, "none"))
 	if r.File != "" {
 		line = line.Str("config", r.File)
-	}
-	if config.Fold != "" { // else it is the file's
-		line = line.Str("fold", config.Fold)
 	}
 	started := line.Logger()
 	started.Info().Msg("worker starts")

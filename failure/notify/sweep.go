@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"millrace/event"
@@ -24,18 +25,17 @@ type Inbox interface {
 	Delete(ctx context.Context, handles []string) []error
 }
 
-// Sweeper deletes the letters of one sink that have nothing left to tell: those
+// Sweeper deletes the letters of some sinks that have nothing left to tell: those
 // of aggregates that are live again, or were blocked anew. A queue deletes by
 // the receipt of a letter alone, so whoever wants to delete must receive. It is
 // safe for concurrent use, and several may sweep one queue.
 type Sweeper struct {
 	Markers Markers
 	Inbox   Inbox
-	// Whose letters it judges; all others are left alone.
-	Group, Table, Sink string
-	SinkVersion        int
-	// Unroutables has it judge the letters of the table's unroutable records as
-	// well. Nil: they are left alone.
+	// Scopes are the sinks whose letters it judges; all others are left alone.
+	Scopes []failure.Scope
+	// Unroutables has it judge the letters of unroutable records of their tables
+	// as well. Nil: they are left alone.
 	Unroutables Unroutables
 	// Most is how many letters a pass receives at most, in tens. Default 5000.
 	Most int
@@ -164,13 +164,14 @@ func (s Sweeper) verdict(ctx context.Context, body []byte) (verdict, error) {
 	if err != nil || a.Schema != failure.LetterSchema {
 		return foreign, nil //nolint:nilerr // that it is no letter is the answer
 	}
-	if a.Sink == failure.EverySink && s.Unroutables != nil && a.Group == s.Group && a.Table == s.Table {
+	if a.Sink == failure.EverySink && s.Unroutables != nil && s.reads(a) {
 		return s.ofUnroutable(ctx, a)
 	}
-	if a.Group != s.Group || a.Table != s.Table || a.Sink != s.Sink || a.SinkVersion != s.SinkVersion {
+	scope := failure.Scope{Group: a.Group, Table: a.Table, Sink: a.Sink, SinkVersion: a.SinkVersion}
+	if !slices.Contains(s.Scopes, scope) {
 		return foreign, nil
 	}
-	key := failure.Key{Group: a.Group, Table: a.Table, Sink: a.Sink, SinkVersion: a.SinkVersion, Aggregate: a.Aggregate}
+	key := scope.Key(a.Aggregate)
 	if a.LetterID != failure.LetterID(key, a.Version, a.BlockID) {
 		// Its address was changed on the way: under another one there is no
 		// marker, and the letter of a block that stands would go.
@@ -184,6 +185,11 @@ func (s Sweeper) verdict(ctx context.Context, body []byte) (verdict, error) {
 		return over, nil
 	}
 	return stands, nil
+}
+
+// reads reports whether an address is of a group and a table of the scopes.
+func (s Sweeper) reads(a address) bool {
+	return slices.ContainsFunc(s.Scopes, func(scope failure.Scope) bool { return scope.Group == a.Group && scope.Table == a.Table })
 }
 
 // ofUnroutable judges the letter of a record that names no aggregate: it stands

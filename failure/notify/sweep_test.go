@@ -38,7 +38,7 @@ func newYard(t *testing.T, blocks int) *yard {
 	}
 	send(t, n, blocks, 0)
 	return &yard{t: t, engine: engine, store: s, sweeper: notify.Sweeper{
-		Markers: s, Inbox: q, Group: scope.Group, Table: scope.Table, Sink: scope.Sink, SinkVersion: scope.SinkVersion,
+		Markers: s, Inbox: q, Scopes: []failure.Scope{scope},
 	}}
 }
 

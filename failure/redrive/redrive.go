@@ -58,6 +58,7 @@ const (
 
 // Result tells what a redrive did.
 type Result struct {
+	Sink      string
 	Aggregate string
 	Outcome   Outcome
 	From, To  uint64 // the position at its beginning and at its end
@@ -80,7 +81,7 @@ func (r *Redriver) Redrive(ctx context.Context, marker failure.Marker) (Result, 
 	}
 	d := &drive{Redriver: r, key: marker.Key, aggregate: marker.Key.Aggregate}
 	result, err := d.run(ctx, marker)
-	result.Aggregate = d.aggregate
+	result.Sink, result.Aggregate = d.key.Sink, d.aggregate
 	if ctx.Err() != nil {
 		return result, context.Cause(ctx)
 	}

@@ -65,8 +65,8 @@ func (f Pipeline) Config() (service.Config, error) {
 	if f.File == "" {
 		d := Defaults("")
 		return service.Config{
-			Group: cmp.Or(f.Group, d.Group), Events: cmp.Or(f.Events, d.Events), View: cmp.Or(f.View, d.View),
-			Control: cmp.Or(f.Control, d.Control), Fold: cmp.Or(f.Fold, d.Fold), AWS: aws,
+			Group: cmp.Or(f.Group, d.Group), Events: cmp.Or(f.Events, d.Events), Control: cmp.Or(f.Control, d.Control), AWS: aws,
+			Sinks: []service.Sink{{ReadModel: &service.ReadModel{Table: cmp.Or(f.View, d.View), Fold: cmp.Or(f.Fold, d.Fold)}}},
 		}, nil
 	}
 	file, err := config.Load(f.File, os.LookupEnv)
@@ -78,17 +78,36 @@ func (f Pipeline) Config() (service.Config, error) {
 	return c, nil
 }
 
+// Look is the flags of a command that looks at a pipeline, or redrives it: all
+// of its sinks, or one.
+type Look struct {
+	Pipeline
+	Sink string `help:"Only this sink of the pipeline. Default: all of them." placeholder:"SINK"`
+}
+
 // Service wires the pipeline, with the folds that are built in. What it cannot
 // be wired with is an error of usage.
-func (f Pipeline) Service(ctx context.Context) (*service.Service, error) {
-	c, err := f.Config()
+func (l Look) Service(ctx context.Context) (*service.Service, error) {
+	c, err := l.Config()
 	if err != nil {
 		return nil, err
 	}
-	return Wire(ctx, c)
+	return l.Wire(ctx, c)
 }
 
-// Wire is Pipeline.Service for a configuration that more flags went into.
+// Wire is Service for a configuration that more flags went into.
+func (l Look) Wire(ctx context.Context, c service.Config) (*service.Service, error) {
+	s, err := Wire(ctx, c)
+	if err != nil || l.Sink == "" {
+		return s, err
+	}
+	if s, err = s.Only(l.Sink); err != nil {
+		return nil, &ExitError{Usage, fmt.Errorf("--sink: %w", err)}
+	}
+	return s, nil
+}
+
+// Wire wires a worker's pipeline, as Look.Wire does.
 func Wire(ctx context.Context, c service.Config) (*service.Service, error) {
 	folds, err := Registry()
 	if err != nil {

@@ -7,12 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"millrace/service"
 	"millrace/status"
 )
 
 // Verify is the verb that compares a read model with its events.
 type Verify struct {
-	Pipeline
+	Look
 	Output string        `help:"table or json." enum:"table,json" default:"table"`
 	Wait   time.Duration `help:"How long those that are behind may take to catch up, all together, before they count: under live traffic something always is behind." default:"10s"`
 	Deadline
@@ -31,19 +32,21 @@ func (v Verify) Validate() error {
 	if v.Wait < 0 {
 		return fmt.Errorf("--wait is %v and must not be negative", v.Wait)
 	}
-	return errors.Join(v.Pipeline.Validate(), v.Deadline.Validate())
+	return errors.Join(v.Look.Validate(), v.Deadline.Validate())
 }
 
-// VerifyResult is the JSON form.
+// VerifyResult is the JSON form, of one read model.
 type VerifyResult struct {
 	Schema   string `json:"schema"`
+	Sink     string `json:"sink"`
 	Verified bool   `json:"verified"`
 	status.Report
 	Blocked *int `json:"blocked"` // as the report's; null where nobody knows
 }
 
-func resultOf(r status.Report) VerifyResult {
-	result := VerifyResult{Schema: "millrace.verify/v1", Verified: r.Healthy(), Report: r}
+func resultOf(v service.Verified) VerifyResult {
+	r := v.Report
+	result := VerifyResult{Schema: "millrace.verify/v1", Sink: v.Sink, Verified: r.Healthy(), Report: r}
 	if r.BlockedUnknown == "" {
 		result.Blocked = &r.Blocked
 	}
@@ -58,23 +61,36 @@ func (v Verify) Run(c Console, s Stop) error {
 	if err != nil {
 		return err
 	}
-	pipeline, err := Wire(ctx, config)
+	pipeline, err := v.Wire(ctx, config)
 	if err != nil {
 		return err
 	}
-	report, err := pipeline.Verify(ctx, v.Wait)
+	compared, err := pipeline.Verify(ctx, v.Wait)
 	if err != nil {
 		return v.Told(ctx, err, "the comparison is not complete")
 	}
-	if v.Output == "json" {
-		err = PrintJSON(c.Out, resultOf(report))
-	} else {
-		err = printReport(c.Out, report, config.View, config.Events)
+	if len(compared) == 0 {
+		return &ExitError{Usage, errors.New("there is no read model among these sinks, and nothing else could be compared")}
 	}
-	if err == nil && !report.Healthy() {
-		err = &ExitError{Code: Unhealthy}
+	healthy := true
+	for i, one := range compared {
+		healthy = healthy && one.Healthy()
+		if v.Output == "json" {
+			err = PrintJSON(c.Out, resultOf(one))
+		} else {
+			if i > 0 {
+				fmt.Fprintln(c.Out)
+			}
+			err = printReport(c.Out, one.Report, one.Table, config.Events)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	if !healthy {
+		return &ExitError{Code: Unhealthy}
+	}
+	return nil
 }
 
 func printReport(out io.Writer, r status.Report, view, events string) error {

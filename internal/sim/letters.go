@@ -54,7 +54,7 @@ func (p *process) letters() (send func(ctx context.Context), err error) {
 					_, _, _ = n.Send(ctx)
 				}
 			})
-			s := notify.Sweeper{Markers: n.Outbox, Inbox: inbox, Group: group, Table: eventsTable, Sink: sink, SinkVersion: 1}
+			s := notify.Sweeper{Markers: n.Outbox, Inbox: inbox, Scopes: []failure.Scope{scope(sink)}}
 			if w.tamper.Judge != nil {
 				s.Markers = w.tamper.Judge(s.Markers)
 			}
