@@ -25,6 +25,7 @@ type Stats struct {
 	ShardsGone  uint64 // shards that left the stream unread
 	Applied     uint64 // versions moved over, all sinks together
 	Duplicates  uint64 // records of versions that were applied or queued already
+	BeforeStart uint64 // records of versions that a sink has begun after: older than the group
 	GapsArrived uint64 // gaps closed by their own records
 	GapsFilled  uint64 // gaps closed from the event store
 	Resets      uint64 // targets that held less than they were known to hold
@@ -68,6 +69,7 @@ func (w *Worker) Stats() Stats {
 		s.Bytes, s.Entries, s.Fills = max(s.Bytes, usage.Bytes), max(s.Entries, usage.Entries), max(s.Fills, usage.Fills)
 		s.Applied += window.Applied
 		s.Duplicates += window.Duplicates
+		s.BeforeStart += window.BeforeStart
 		s.GapsArrived += window.GapsArrived
 		s.GapsFilled += window.GapsFilled
 		s.Resets += window.Resets

@@ -106,8 +106,13 @@ func (k *keeper) begin(ctx context.Context) error {
 		}
 		pin.Start = source.Start{Kind: source.AtTime, Time: now.Add(-pinMargin)}
 	}
-	k.pin, err = k.w.opts.Control.Pin(call, pin)
-	return err
+	if k.pin, err = k.w.opts.Control.Pin(call, pin); err != nil {
+		return err
+	}
+	for _, l := range k.w.lanes {
+		l.begins(k.pin)
+	}
+	return nil
 }
 
 // cycle looks once at the lease rows, and at the stream when it is time. busy

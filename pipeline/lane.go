@@ -26,6 +26,7 @@ type lane struct {
 	breaker breaker
 	effects uint64    // runs that took effect, or a part of them
 	fresh   time.Time // when records came last
+	since   time.Time // when the group began, less a margin; zero until it is known
 	// reserved is the room taken for pages that are being fetched.
 	reserved reorder.Usage
 	stopped  bool
@@ -54,12 +55,16 @@ const (
 func newLane(w *Worker, index int) *lane {
 	l := &lane{
 		w: w, sink: w.opts.Sinks[index], index: index,
-		window:  reorder.New(reorder.Options{GapWait: w.opts.GapWait}),
 		shards:  map[reorder.Shard]*shard{},
 		trouble: troubles{},
 		holes:   map[string]uint64{}, arrived: map[string]bool{}, arrivals: make(chan struct{}, 1),
 		breaker: newBreaker(),
 	}
+	order := reorder.Options{GapWait: w.opts.GapWait}
+	if l.sink.FromStart {
+		order.BeforeStart = l.beforeStart
+	}
+	l.window = reorder.New(order)
 	for _, c := range []**sync.Cond{&l.ready, &l.unseen, &l.due, &l.room, &l.raise, &l.repair} {
 		*c = sync.NewCond(&l.mu)
 	}

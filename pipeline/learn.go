@@ -98,6 +98,11 @@ func (l *lane) askTogether(ctx context.Context, aggregates []string) error {
 	if err != nil {
 		return err
 	}
+	if l.sink.FromStart {
+		if aggregates, positions, err = l.beginMissing(ctx, aggregates, positions); err != nil {
+			return err
+		}
+	}
 	l.learned(aggregates, positions)
 	return nil
 }

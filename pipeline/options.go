@@ -51,6 +51,11 @@ type Sink struct {
 	// repeated: a connection that hangs must not hold its aggregate for ever.
 	// Default 10 s.
 	Call time.Duration
+	// FromStart has an aggregate whose position the sink does not know begin with
+	// its lowest version that is younger than the group, by its event time and
+	// with five minutes to spare, and not with version 1. The sink must be a
+	// sinks.Beginner, and the layout must have an event time.
+	FromStart bool
 }
 
 // limits are the budget of one event.
@@ -188,6 +193,10 @@ func (o Options) withDefaults() (Options, error) {
 		require(s.Name != failure.EverySink, fmt.Sprintf("%q stands for every sink; no sink can be called so", s.Name))
 		require(!names[s.Name], fmt.Sprintf("two sinks are named %q", s.Name))
 		names[s.Name] = true
+		if _, able := s.Sink.(sinks.Beginner); s.FromStart {
+			require(able, fmt.Sprintf("sink %q cannot begin in the middle of an aggregate", s.Name))
+			require(o.Layout == nil || o.Layout.Time != "", fmt.Sprintf("sink %q begins where the group does, and the layout has no event time to tell", s.Name))
+		}
 		s.Parallel = orDefault(s.Parallel, 64)
 		s.RunEvents = orDefault(s.RunEvents, 10_000)
 		s.Call = orDefault(s.Call, 10*time.Second)

@@ -53,7 +53,7 @@ func (b *broker) versions(aggregate string) []string {
 }
 
 // publisher is an application's unguarded sink.
-func (w *world) publisher(app string, b *broker) *watermill.Sink {
+func (w *world) publisher(app string, b message.Publisher) *watermill.Sink {
 	w.t.Helper()
 	positions, err := position.New(position.Options{Client: dynamodb.NewFromConfig(w.config(app)), Table: controlTable})
 	if err != nil {

@@ -36,12 +36,17 @@ type Options struct {
 	// beyond it the longest idle is forgotten and read again when needed.
 	// Default 1,000,000.
 	IdleAggregates int
+	// BeforeStart reports whether an event is older than the group, for a sink
+	// that does not begin with version 1. A position at or above such an event
+	// does not mean that it was applied. Nil: the sink begins with version 1.
+	BeforeStart func(event.Event) bool
 }
 
 // Stats counts what a window has seen.
 type Stats struct {
 	Applied     uint64 // versions that positions moved over by our own runs
 	Duplicates  uint64 // records whose version was applied or queued already
+	BeforeStart uint64 // records whose version the sink has begun after
 	GapsArrived uint64 // gaps closed by their own records
 	GapsFilled  uint64 // gaps closed from the event store
 	Resets      uint64 // targets that held less than they were known to hold
@@ -102,6 +107,16 @@ func New(opts Options) *Window {
 func (w *Window) Holds(aggregate string) bool {
 	e := w.entries[aggregate]
 	return e != nil && e.work != nil && len(e.ready)+len(e.waiting)+len(e.repeats) > 0
+}
+
+// Lowest is the lowest version that waits for an aggregate's position, 0 when
+// none does.
+func (w *Window) Lowest(aggregate string) uint64 {
+	e := w.entries[aggregate]
+	if e == nil || e.state != unseen || len(e.waiting) == 0 {
+		return 0
+	}
+	return e.waiting[0].version
 }
 
 // Awaits reports whether the target is known to hold all versions below one and
@@ -175,7 +190,11 @@ func (w *Window) offer(now time.Time, s slot, ev *event.Event) {
 		w.last = e
 	}
 	if e.known && s.version <= e.position {
-		w.stats.Duplicates++
+		if w.opts.BeforeStart != nil && w.opts.BeforeStart(*ev) {
+			w.stats.BeforeStart++
+		} else {
+			w.stats.Duplicates++
+		}
 		w.settle(s)
 		return
 	}

@@ -349,3 +349,26 @@ func TestAnyCalls(t *testing.T) {
 		})
 	})
 }
+
+// TestH1_OlderThanTheSinkIsNoDuplicate: a sink that begins in the middle of an
+// aggregate has never applied what lies before, wherever its position stands.
+func TestH1_OlderThanTheSinkIsNoDuplicate(t *testing.T) {
+	s := play(t, Options{BeforeStart: func(e event.Event) bool { return e.Version < 3 }})
+	s.offer(0, 1, "a5")
+	if got := s.w.Lowest("a"); got != 5 {
+		t.Errorf("the lowest is %d", got)
+	}
+	s.unseen(1)
+	s.offer(0, 1, "a4")
+	if got := s.w.Lowest("a"); got != 4 {
+		t.Errorf("the lowest is %d", got)
+	}
+	s.learn(0, "a", 3)
+	if got := s.w.Lowest("a"); got != 0 {
+		t.Errorf("the lowest is %d", got)
+	}
+	s.is("next", s.next(9), "a4 a5")
+	s.is("done", s.done(0, "a", 5), "1/2 1/1")
+	s.offer(0, 1, "a2 a4")
+	s.counted(Stats{Applied: 2, Duplicates: 1, BeforeStart: 1})
+}

@@ -25,7 +25,7 @@ type Config struct {
 	Worker string
 	Events string // event table. Required
 	// Layout says how the table keeps events. Default event.Orders.
-	Layout *event.Layout
+	Layout  *event.Layout
 	Control string // control table. Default millrace
 	// Sinks are where events go, each with its own progress and its own failures.
 	// At least one.
@@ -103,6 +103,11 @@ func (c Config) withDefaults(r Registry) (Config, error) {
 		}
 		names[s.Name] = true
 		c.Sinks[i] = s
+		for _, other := range c.Sinks[:i] {
+			if m, o := s.ReadModel, other.ReadModel; m != nil && o != nil && m.Table == o.Table && m.Position == o.Position {
+				errs = append(errs, fmt.Errorf("sinks %s and %s keep their positions in the same attribute of table %q: give one of them another position, or another table", other.Name, s.Name, m.Table))
+			}
+		}
 	}
 	for _, amount := range []struct {
 		name     string

@@ -59,7 +59,7 @@ func Example() {
 	defer stop()
 	context.AfterFunc(drain, stop) // from then on a signal ends the process
 	err = service.Run(drain, context.Background(), service.Config{
-		Group: "stock", Events: "stock-events", View: "stock", Fold: "stock",
+		Group: "stock", Events: "stock-events", Sinks: []service.Sink{{ReadModel: &service.ReadModel{Table: "stock", Fold: "stock"}}},
 		CreateTables: true, Log: log,
 	}, service.Registry{Folds: map[string]projection.Projection{"stock": fold}})
 	if err != nil {

@@ -116,7 +116,7 @@ func TestQueueVanishes(t *testing.T) {
 		return worker.Work(ctx, context.Background(), one)
 	})
 	listing := w.blocked(t, 3)
-	if report, err := w.service(t).Verify(t.Context(), time.Minute); err != nil || report.Behind > 0 {
+	if report, err := one(w.service(t).Verify(t.Context(), time.Minute)); err != nil || report.Behind > 0 {
 		t.Fatalf("the others do not go on: %+v, %v", report, err)
 	}
 	for _, m := range listing.Markers {

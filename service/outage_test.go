@@ -42,12 +42,14 @@ func newPost(t *testing.T) *post {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, fold, err := Config{
-		Group: "orders", Events: "orders-events", View: "orders-view", Control: "control", Fold: "orders", Queue: "failures",
+	registry := Registry{Folds: map[string]projection.Projection{"orders": fold}}
+	config, err := Config{
+		Group: "orders", Events: "orders-events", Control: "control",
+		Sinks: []Sink{{ReadModel: &ReadModel{Table: "orders-view", Fold: "orders"}}}, Queue: "failures",
 		Log: zerolog.New(zerolog.SyncWriter(&p.log)), CreateTables: true,
-	}.withDefaults(Registry{Folds: map[string]projection.Projection{"orders": fold}})
+	}.withDefaults(registry)
 	if err == nil {
-		p.Service, err = wire(config, fold, engine.Config("worker"))
+		p.Service, err = wire(config, registry, engine.Config("worker"))
 	}
 	if err == nil {
 		_, err = sqs.NewFromConfig(engine.Config("setup")).CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &config.Queue})
@@ -87,7 +89,7 @@ func (p *post) append(aggregate, kind string) {
 
 func (p *post) position(aggregate string) uint64 {
 	p.t.Helper()
-	stored, err := p.view.Item(p.t.Context(), aggregate)
+	stored, err := p.targets[0].view.Item(p.t.Context(), aggregate)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -182,7 +184,7 @@ func TestH20_WorkersSweep(t *testing.T) {
 		fails := p.engine.Inject(localaws.Fault{Do: localaws.FailBefore, Match: func(c localaws.Call) bool { return c.Operation == "ReceiveMessage" }})
 		time.Sleep(time.Minute) // a sweep under way has read what it judges
 		for i := range 2 {
-			key := p.scope().Key(fmt.Sprintf("gift-%d", i))
+			key := p.targets[0].scope.Key(fmt.Sprintf("gift-%d", i))
 			if v, _, err := p.Markers().Apply(t.Context(), key, failure.Heal(1, fmt.Sprint("healed-", i))); err != nil || v != failure.Applied {
 				t.Fatal(v, err)
 			}

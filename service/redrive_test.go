@@ -122,7 +122,7 @@ func poisoned(t *testing.T, n int) (*world, service.Listing) {
 	w.gifts(t, n, 3)
 	stop := w.work(t, w.earlier(t))
 	listing := w.blocked(t, n)
-	if report, err := w.service(t).Verify(t.Context(), time.Minute); err != nil || report.Behind > 0 {
+	if report, err := one(w.service(t).Verify(t.Context(), time.Minute)); err != nil || report.Behind > 0 {
 		t.Fatalf("the others do not go on: %+v, %v", report, err)
 	}
 	stop()
@@ -131,7 +131,7 @@ func poisoned(t *testing.T, n int) (*world, service.Listing) {
 
 func (w *world) verified(t *testing.T, want string) {
 	t.Helper()
-	report, err := w.service(t).Verify(t.Context(), 0)
+	report, err := one(w.service(t).Verify(t.Context(), 0))
 	got := fmt.Sprintf("%d aggregates, %d events, %d blocked, %d found", report.Aggregates, report.Events, report.Blocked, report.Found())
 	if err != nil || got != want {
 		t.Errorf("verify: %s, %v, want %s", got, err, want)
@@ -161,9 +161,12 @@ func TestIncident(t *testing.T) {
 	if len(groups) != 1 || groups[0].Aggregates != 4 || groups[0].Waiting != 8 || groups[0].Class != "permanent" || !strings.Contains(groups[0].Text, "GiftWrapped") {
 		t.Fatalf("the groups are %+v", groups)
 	}
-	shown, err := w.service(t).Show(t.Context(), "gift-000")
-	if err != nil || shown.Position != 1 || shown.Head != 3 || shown.Waiting() != 2 || shown.Event == nil || shown.Event.Version != 2 {
-		t.Fatalf("shown is %+v, %v", shown, err)
+	inSinks, err := w.service(t).Show(t.Context(), "gift-000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown := inSinks[0]; shown.Position != 1 || shown.Head != 3 || shown.Waiting() != 2 || shown.Event == nil || shown.Event.Version != 2 {
+		t.Fatalf("shown is %+v", shown)
 	}
 
 	before, err := service.New(t.Context(), w.config, w.earlier(t))
@@ -193,7 +196,7 @@ func TestIncident(t *testing.T) {
 		t.Fatalf("with the fix it ended %+v, %v", result, err)
 	}
 	w.verified(t, "7 aggregates, 21 events, 0 blocked, 0 found")
-	if shown, err := s.Show(t.Context(), "gift-000"); err != nil || shown.Marker.NotLive() || shown.Position != 3 || shown.Waiting() != 0 {
+	if shown, err := s.Show(t.Context(), "gift-000"); err != nil || shown[0].Marker.NotLive() || shown[0].Position != 3 || shown[0].Waiting() != 0 {
 		t.Errorf("released it is %+v, %v", shown, err)
 	}
 }
@@ -341,7 +344,7 @@ func TestRedriveGoesOn(t *testing.T) {
 	defer cut()
 	var effects atomic.Int64
 	remove := w.engine.Inject(localaws.Fault{Do: localaws.TimeOut, Match: func(c localaws.Call) bool {
-		if c.Operation != "UpdateItem" || c.Table != w.config.View || effects.Add(1) <= 3 {
+		if c.Operation != "UpdateItem" || c.Table != w.config.Sinks[0].ReadModel.Table || effects.Add(1) <= 3 {
 			return false
 		}
 		cut()

@@ -77,13 +77,15 @@ func wire(c Config, r Registry, cfg aws.Config) (*Service, error) {
 // is that sink's. It makes no worker.
 func (s *Service) Only(sink string) (*Service, error) {
 	only := &Service{config: s.config, aws: s.aws, events: s.events, selected: true}
+	var known []string
 	for _, t := range s.targets {
+		known = append(known, t.config.Name)
 		if t.config.Name == sink {
 			only.targets = []*target{t}
 		}
 	}
 	if only.targets == nil {
-		return nil, fmt.Errorf("there is no sink %q; the pipeline has %s", sink, strings.Join(s.Sinks(), ", "))
+		return nil, fmt.Errorf("there is no sink %q; the pipeline has %s", sink, strings.Join(known, ", "))
 	}
 	return only, nil
 }
@@ -107,13 +109,13 @@ func (s *Service) Place() (region, endpoint string) {
 	return s.aws.Region, aws.ToString(dynamodb.NewFromConfig(s.aws).Options().BaseEndpoint)
 }
 
-// Sinks are the names of the sinks.
-func (s *Service) Sinks() []string {
-	names := make([]string, len(s.targets))
+// Sinks are the sinks, with what their configuration left out.
+func (s *Service) Sinks() []Sink {
+	list := make([]Sink, len(s.targets))
 	for i, t := range s.targets {
-		names[i] = t.config.Name
+		list[i] = t.config
 	}
-	return names
+	return list
 }
 
 // EnsureTables makes the tables that are not there and waits until they can be
@@ -180,7 +182,7 @@ func (s *Service) Worker(ctx context.Context) (*pipeline.Worker, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Sinks = append(o.Sinks, pipeline.Sink{Name: t.config.Name, Version: t.config.Version, Sink: sink, Parallel: t.config.Parallel})
+		o.Sinks = append(o.Sinks, pipeline.Sink{Name: t.config.Name, Version: t.config.Version, Sink: sink, Parallel: t.config.Parallel, FromStart: t.config.FromStart})
 	}
 	return pipeline.NewWorker(o)
 }

@@ -141,7 +141,7 @@ func (m ReadModel) withDefaults(c Config, r Registry) (ReadModel, error) {
 	if m.Passes != nil && fold != nil {
 		fold = projection.Filter(fold, m.Passes)
 	}
-	m.Fold, m.Projection, m.Passes = "", fold, nil
+	m.Projection, m.Passes = fold, nil
 	return m, errors.Join(errs...)
 }
 

@@ -44,14 +44,19 @@ func (s *Service) ready(ctx context.Context, stream *dynamodbstreams.Stream) err
 }
 
 // claimed finds out for a group that has never begun whether another one keeps
-// its read model: in all likelihood its name is wrong, and what it wrote would be
+// one of its read models: in all likelihood its name is wrong, and what it wrote would be
 // in the other's way. Whoever may not look finds out at the first aggregate.
 func (s *Service) claimed(ctx context.Context) error {
 	if known, err := s.Known(ctx); err != nil || known {
 		return nil //nolint:nilerr // the worker meets it again, and tells
 	}
-	if err := s.view.Claimed(ctx); event.ClassOf(err) == event.Foreign {
-		return err
+	for _, t := range s.targets {
+		if t.view == nil {
+			continue // its positions carry its name
+		}
+		if err := t.view.Claimed(ctx); event.ClassOf(err) == event.Foreign {
+			return err
+		}
 	}
 	return nil
 }

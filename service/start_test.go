@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"millrace/projection"
 	"millrace/projection/ordersview"
 	"millrace/service"
+	"millrace/status"
 )
 
 // world is an engine with a port and a pipeline on it.
@@ -46,8 +48,9 @@ func newWorld(t *testing.T) *world {
 		t:      t,
 		engine: engine, tables: dynamodb.NewFromConfig(engine.Config("setup")),
 		config: service.Config{
-			Group: "orders", Events: "orders-events", View: "orders-view", Control: "control", Fold: "orders",
-			AWS: service.AWS{Local: true, Endpoint: server.URL}, Lease: time.Second, Drain: 10 * time.Second,
+			Group: "orders", Events: "orders-events", Control: "control",
+			Sinks: []service.Sink{{ReadModel: &service.ReadModel{Table: "orders-view", Fold: "orders"}}},
+			AWS:   service.AWS{Local: true, Endpoint: server.URL}, Lease: time.Second, Drain: 10 * time.Second,
 		},
 		registry: service.Registry{Folds: map[string]projection.Projection{"orders": orders}},
 	}
@@ -91,7 +94,7 @@ func (w *world) recreate(stream *types.StreamSpecification) {
 // item puts one into the view, of an owner.
 func (w *world) item(owner string) {
 	w.t.Helper()
-	_, err := w.tables.PutItem(w.t.Context(), &dynamodb.PutItemInput{TableName: &w.config.View, Item: map[string]types.AttributeValue{
+	_, err := w.tables.PutItem(w.t.Context(), &dynamodb.PutItemInput{TableName: &w.config.Sinks[0].ReadModel.Table, Item: map[string]types.AttributeValue{
 		"pk": &types.AttributeValueMemberS{Value: "order-1"}, "lastProcessedVersion": &types.AttributeValueMemberN{Value: "3"},
 		"lastProcessedVersionBy": &types.AttributeValueMemberS{Value: owner},
 	}})
@@ -149,7 +152,7 @@ func TestWorkerStart(t *testing.T) {
 		{"a view that another sink writes to as well", func(w *world) { w.item("orders|orders-events|summary@1") }, 0, nil},
 		{"both images", func(w *world) { w.recreate(showing(types.StreamViewTypeNewAndOldImages)) }, 0, nil},
 		{
-			"a view with another key", func(w *world) { w.config.View = "control"; w.config.Control = "orders-view" }, event.Permanent,
+			"a view with another key", func(w *world) { w.config.Sinks[0].ReadModel.Table = "control"; w.config.Control = "orders-view" }, event.Permanent,
 			[]string{"ValidationException"},
 		},
 		{"a throttled view", func(w *world) {
@@ -205,7 +208,7 @@ func TestRun(t *testing.T) {
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- service.Run(ctx, t.Context(), w.config, w.registry) }()
-	report, err := s.Verify(t.Context(), 30*time.Second)
+	report, err := one(s.Verify(t.Context(), 30*time.Second))
 	if err != nil || !report.Healthy() || report.Aggregates != 3 || report.Events != 6 {
 		t.Errorf("%+v, %v", report, err)
 	}
@@ -213,4 +216,12 @@ func TestRun(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Errorf("a stop is no failure: %v", err)
 	}
+}
+
+// one is the report of a pipeline that has one read model.
+func one(all []service.Verified, err error) (status.Report, error) {
+	if len(all) != 1 {
+		return status.Report{}, fmt.Errorf("%d reports: %w", len(all), err)
+	}
+	return all[0].Report, err
 }

@@ -56,7 +56,7 @@ func (w *world) working() (stop func()) {
 
 func (w *world) inEffect(s *service.Service, aggregates int) {
 	w.t.Helper()
-	report, err := s.Verify(w.t.Context(), 30*time.Second)
+	report, err := one(s.Verify(w.t.Context(), 30*time.Second))
 	if err != nil || !report.Healthy() || report.Aggregates != aggregates {
 		w.t.Errorf("want %d aggregates: %+v, %v", aggregates, report, err)
 	}

@@ -54,7 +54,7 @@ func TestH22_MendedLayout(t *testing.T) {
 
 		config := p.config
 		config.Layout = bank
-		mended, err := wire(config, p.fold, p.engine.Config("mended"))
+		mended, err := wire(config, Registry{}, p.engine.Config("mended"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,9 +64,9 @@ func printGroups(c cli.Console, groups []service.Group) error {
 	if len(groups) == 0 {
 		return cli.PrintText(c.Out, "Nothing is blocked.\n")
 	}
-	return table(c.Out, "SINK AGGREGATES WAITING CLASS FINGERPRINT FIRST LAST EXAMPLE ERROR", func(row func(...any)) {
+	return table(c.Out, "AGGREGATES WAITING CLASS FINGERPRINT SINK FIRST LAST EXAMPLE ERROR", func(row func(...any)) {
 		for _, g := range groups {
-			row(g.Sink, members(g), cli.Grouped(g.Waiting), g.Class, g.Fingerprint, moment(g.First), moment(g.Last), g.Example, g.Text)
+			row(members(g), cli.Grouped(g.Waiting), g.Class, g.Fingerprint, g.Sink, moment(g.First), moment(g.Last), g.Example, g.Text)
 		}
 	})
 }

@@ -91,13 +91,13 @@ func printList(c cli.Console, list service.Listing) error {
 	if len(list.Markers)+len(list.Unroutable) == 0 {
 		return cli.PrintText(c.Out, "Nothing that is selected is blocked.\n")
 	}
-	return table(c.Out, "SINK AGGREGATE STATE VERSION WAITING CLASS FINGERPRINT ATTEMPTS FIRST LAST ERROR", func(row func(...any)) {
+	return table(c.Out, "AGGREGATE SINK STATE VERSION WAITING CLASS FINGERPRINT ATTEMPTS FIRST LAST ERROR", func(row func(...any)) {
 		for _, m := range list.Markers {
-			row(m.Key.Sink, m.Key.Aggregate, m.State, m.BlockedVersion, cli.Grouped(service.Waiting(m)), m.Cause.Class, m.Cause.Fingerprint,
+			row(m.Key.Aggregate, m.Key.Sink, m.State, m.BlockedVersion, cli.Grouped(service.Waiting(m)), m.Cause.Class, m.Cause.Fingerprint,
 				m.Cause.Attempts, moment(m.Cause.First), moment(m.Cause.Last), shortened(m.Cause.Text))
 		}
 		for _, u := range list.Unroutable {
-			row(failure.EverySink, nameOf(u), unroutable, "-", "-", u.Cause.Class, u.Cause.Fingerprint, u.Cause.Attempts, moment(u.Cause.First), moment(u.Cause.Last), shortened(u.Cause.Text))
+			row(nameOf(u), failure.EverySink, unroutable, "-", "-", u.Cause.Class, u.Cause.Fingerprint, u.Cause.Attempts, moment(u.Cause.First), moment(u.Cause.Last), shortened(u.Cause.Text))
 		}
 	})
 }

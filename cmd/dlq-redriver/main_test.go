@@ -24,6 +24,7 @@ import (
 	"millrace/projection"
 	"millrace/projection/ordersview"
 	"millrace/service"
+	"millrace/status"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -103,7 +104,7 @@ func incident(t *testing.T, gifts, surprises int) *world {
 	ended := make(chan error, 1)
 	go func() { ended <- worker.Run(ctx, context.Background()) }()
 	for {
-		report, err := earlier.Verify(ctx, 0)
+		report, err := one(earlier.Verify(ctx, 0))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +288,7 @@ func TestUsage(t *testing.T) {
 		{"groups --endpoint-url localhost:8008", []string{"--endpoint-url", "http://"}},
 		{"groups --local", []string{"--local is for the embedded engine and needs its address", "--endpoint-url"}},
 		{"show", []string{"<aggregate>", "Try dlq-redriver show --help."}},
-		{"groups --local --endpoint-url http://127.0.0.1:1 --view millrace", []string{`view and control are the same table "millrace"`}},
+		{"groups --local --endpoint-url http://127.0.0.1:1 --view millrace", []string{`the read model and control are the same table "millrace"`}},
 	} {
 		t.Run(tc.args, func(t *testing.T) {
 			code, out, stderr := call(t, strings.Fields(tc.args)...)
@@ -301,4 +302,12 @@ func TestUsage(t *testing.T) {
 			}
 		})
 	}
+}
+
+// one is the report of a pipeline that has one read model.
+func one(all []service.Verified, err error) (status.Report, error) {
+	if len(all) != 1 {
+		return status.Report{}, fmt.Errorf("%d reports: %w", len(all), err)
+	}
+	return all[0].Report, err
 }

@@ -231,5 +231,7 @@ func (r redriveCommand) result(listing service.Listing) *redriveResult {
 }
 
 func (r *redriveResult) sort() {
-	slices.SortFunc(r.Aggregates, func(a, b aggregateLine) int { return cmp.Or(cmp.Compare(a.Aggregate, b.Aggregate), cmp.Compare(a.Sink, b.Sink)) })
+	slices.SortFunc(r.Aggregates, func(a, b aggregateLine) int {
+		return cmp.Or(cmp.Compare(a.Aggregate, b.Aggregate), cmp.Compare(a.Sink, b.Sink))
+	})
 }

@@ -45,7 +45,7 @@ func TestDryRun(t *testing.T) {
 	if result.Executed || result.Selected != 2 || result.WouldRelease != 2 || result.Waiting != 4 || len(result.Aggregates) != 2 {
 		t.Errorf("it is %+v", result)
 	}
-	if a := result.Aggregates[1]; a != (aggregateLine{Aggregate: "gift-002", Outcome: "would-release", From: 1, To: 3}) {
+	if a := result.Aggregates[1]; a != (aggregateLine{Sink: "orders-view", Aggregate: "gift-002", Outcome: "would-release", From: 1, To: 3}) {
 		t.Errorf("an aggregate is %+v", a)
 	}
 	if after := w.control(); after != before || len(w.engine.History("")) != writes {

@@ -29,7 +29,7 @@ func TestKillNineAtRandom(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 2))
 	url := local(t)
 	file := hasty(t)
-	pipeline, err := cli.Pipeline{File: file, EndpointURL: url, Local: true}.Service(t.Context())
+	pipeline, err := cli.Look{Pipeline: cli.Pipeline{File: file, EndpointURL: url, Local: true}}.Service(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestKillNineAtRandom(t *testing.T) {
 		if code := p.cmd.ProcessState.ExitCode(); code != -1 {
 			t.Fatalf("the worker had ended by itself before kill %d, with code %d:\n%s", n+1, code, p.err.String())
 		}
-		report, err := pipeline.Verify(t.Context(), 0)
+		report, err := one(pipeline.Verify(t.Context(), 0))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,8 +124,8 @@ func TestLocal(t *testing.T) {
 	run := spawn(t, shell, "run", "--queue", "orders-failures")
 	run.until("a worker runs", func() bool { return strings.Contains(run.err.String(), "worker starts") })
 	for _, want := range []string{
-		`"group":"orders"`, `"events":"orders-events"`, `"view":"orders-view"`, `"sink":"orders-view"`, `"control":"millrace"`,
-		`"region":"eu-central-1"`, `"endpoint":"http://127.0.0.1:`, `"queue":"orders-failures"`, `"fold":"orders"`,
+		`"group":"orders"`, `"events":"orders-events"`, `"sinks":[{"sink":"orders-view","version":1,"table":"orders-view","fold":"orders"}]`, `"control":"millrace"`,
+		`"region":"eu-central-1"`, `"endpoint":"http://127.0.0.1:`, `"queue":"orders-failures"`,
 	} {
 		if !strings.Contains(run.err.String(), want) {
 			t.Errorf("the first line lacks %s:\n%s", want, run.err.String())

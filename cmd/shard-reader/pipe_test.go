@@ -28,7 +28,7 @@ func TestNobodyReadsTheProgress(t *testing.T) {
 	// A healthy report over no events at all would say nothing of the worker.
 	p.until("events are appended", func() bool { return writer.appended.Load() > 50 })
 	appended := writer.end()
-	report, err := wired(t, url).Verify(t.Context(), within)
+	report, err := one(wired(t, url).Verify(t.Context(), within))
 	if err != nil || !report.Healthy() || report.Events != appended {
 		t.Errorf("%d events were appended: %+v, %v\n%s", appended, report, err, p.err.String())
 	}

@@ -132,7 +132,18 @@ func (r runCommand) Run(c cli.Console, s cli.Stop) error {
 // as soon.
 func (r runCommand) tellStart(log zerolog.Logger, wired *service.Service, config service.Config) {
 	region, endpoint := wired.Place()
-	line := log.With().Str("version", version).Str("group", config.Group).Str("events", config.Events).Strs("sinks", wired.Sinks()).
+	list := zerolog.Arr()
+	for _, sink := range wired.Sinks() {
+		told := zerolog.Dict().Str("sink", sink.Name).Int("version", sink.Version)
+		if m := sink.ReadModel; m != nil {
+			told = told.Str("table", m.Table)
+			if m.Fold != "" { // else it is the file's
+				told = told.Str("fold", m.Fold)
+			}
+		}
+		list.Dict(told)
+	}
+	line := log.With().Str("version", version).Str("group", config.Group).Str("events", config.Events).Array("sinks", list).
 		Str("control", config.Control).Str("region", region).
 		Str("endpoint", cmp.Or(endpoint, "AWS")).Str("queue", cmp.Or(config.Queue, "none"))
 	if r.File != "" {

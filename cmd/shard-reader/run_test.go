@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,6 +13,8 @@ import (
 
 	"millrace/internal/cli"
 	"millrace/internal/localaws"
+	"millrace/service"
+	"millrace/status"
 )
 
 // TestGentleStop: SIGTERM drains, and the successor need not wait for a lease
@@ -47,7 +50,7 @@ func TestGentleStop(t *testing.T) {
 		t.Errorf("with leases of %s that were handed back the successor went on after %v", lease, took)
 	}
 	appended := writer.end()
-	report, err := pipeline.Verify(t.Context(), within)
+	report, err := one(pipeline.Verify(t.Context(), within))
 	if err != nil || !report.Healthy() || report.Events != appended {
 		t.Errorf("%d events were appended: %+v, %v", appended, report, err)
 	}
@@ -198,4 +201,12 @@ func stream(s *types.StreamSpecification) func(*testing.T, *dynamodb.Client) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// one is the report of a pipeline that has one read model.
+func one(all []service.Verified, err error) (status.Report, error) {
+	if len(all) != 1 {
+		return status.Report{}, fmt.Errorf("%d reports: %w", len(all), err)
+	}
+	return all[0].Report, err
 }

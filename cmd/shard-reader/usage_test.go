@@ -34,7 +34,7 @@ func TestUsage(t *testing.T) {
 		{"run --progress=-1s", []string{"--progress is -1s"}},
 		{"run --log-level loud", []string{"--log-level", "debug", "Try shard-reader run --help."}},
 		{"run --fold stock", []string{"--fold", "orders"}},
-		{"run --local --endpoint-url http://127.0.0.1:1 --view orders-events", []string{`events and view are the same table "orders-events"`}},
+		{"run --local --endpoint-url http://127.0.0.1:1 --view orders-events", []string{`events and the read model are the same table "orders-events"`}},
 		{"verify --local --endpoint-url http://127.0.0.1:1 --events millrace", []string{`events and control are the same table "millrace"`}},
 		{"run --local", []string{"--local is for the embedded engine and needs its address", "--endpoint-url http://127.0.0.1:8008", "Try shard-reader run --help."}},
 		{"verify --local", []string{"--endpoint-url"}},

@@ -39,7 +39,7 @@ func serve(t *testing.T, o localaws.Options) (*localaws.Engine, string) {
 // wired is the default pipeline as the test itself uses it.
 func wired(t *testing.T, url string) *service.Service {
 	t.Helper()
-	s, err := cli.Defaults(url).Service(t.Context())
+	s, err := cli.Look{Pipeline: cli.Defaults(url)}.Service(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

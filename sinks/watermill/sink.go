@@ -15,7 +15,10 @@ type Sink struct {
 	memory  *memory
 }
 
-var _ sinks.Sink = (*Sink)(nil)
+var (
+	_ sinks.Sink     = (*Sink)(nil)
+	_ sinks.Beginner = (*Sink)(nil)
+)
 
 // Apply publishes the events of each run, one run after the other. An error of
 // the publisher is of class Unknown unless it is an *event.Error or comes of
@@ -126,6 +129,13 @@ func (s *Sink) Positions(ctx context.Context, aggregates []string) ([]event.Posi
 		s.memory.doubt(aggregate)
 	}
 	return s.options.Positions.Positions(ctx, s.options.Identity, aggregates)
+}
+
+// Begin has an aggregate without a position begin after one, as
+// sinks.Beginner says.
+func (s *Sink) Begin(ctx context.Context, aggregate string, at event.Position) (event.Position, error) {
+	s.memory.doubt(aggregate)
+	return s.options.Positions.Move(ctx, s.options.Identity, aggregate, event.Position{}, at)
 }
 
 // Close closes the publisher, which flushes what it holds.
