@@ -52,7 +52,7 @@ func (s *Store) EnsureTable(ctx context.Context) error {
 			return err
 		}
 		if table != nil && table.TableStatus == types.TableStatusActive {
-			return s.fits(table)
+			return s.Fits(table)
 		}
 		if err := jitter.Sleep(ctx, s.jitter.Around(pollEvery, op, n)); err != nil {
 			return &event.Error{Class: event.ClassOf(err), Op: op, Err: err}
@@ -95,8 +95,8 @@ func (s *Store) keyTypes() []types.AttributeDefinition {
 	}
 }
 
-// fits compares a table with what the layout needs.
-func (s *Store) fits(table *types.TableDescription) error {
+// Fits compares a table with what the layout needs.
+func (s *Store) Fits(table *types.TableDescription) error {
 	op := fmt.Sprintf("checking table %s against its layout", s.table)
 	if got, want := keyText(table.KeySchema, table.AttributeDefinitions), keyText(s.keySchema(), s.keyTypes()); got != want {
 		return invalid(op, fmt.Errorf("its key is %s, the layout needs %s", got, want))

@@ -32,7 +32,7 @@ func (s *Store) EnsureTable(ctx context.Context) error {
 		case err != nil:
 			return awsclient.Classify(op, err)
 		case out.Table.TableStatus == types.TableStatusActive, out.Table.TableStatus == types.TableStatusUpdating:
-			return checkKey(s.table, out.Table)
+			return Fits(s.table, out.Table)
 		}
 		if err := jitter.Sleep(ctx, s.jitter.Backoff(200*time.Millisecond, 2*time.Second, s.marks.Boot+" control table", n)); err != nil {
 			return fmt.Errorf("waiting for the control table %s: %w", s.table, err)
@@ -60,8 +60,8 @@ func (s *Store) createTable(ctx context.Context) error {
 	return awsclient.Classify("making the control table", err)
 }
 
-// checkKey refuses a table whose key is not pk and sk, both text.
-func checkKey(name string, table *types.TableDescription) error {
+// Fits refuses a table whose key is not pk and sk, both text.
+func Fits(name string, table *types.TableDescription) error {
 	kinds := map[string]types.ScalarAttributeType{}
 	for _, a := range table.AttributeDefinitions {
 		kinds[aws.ToString(a.AttributeName)] = a.AttributeType

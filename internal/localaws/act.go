@@ -20,6 +20,8 @@ func (e *Engine) serveWithFaults(w http.ResponseWriter, r *http.Request, call Ca
 	switch fault.Do {
 	case Throttle:
 		fail(throttled(call, op))
+	case Deny:
+		fail(refuse("AccessDeniedException", "User: %s is not authorized to perform: %s", call.App, call.Operation))
 	case Conflict:
 		fail(conflicting(op))
 	case FailBefore:

@@ -43,6 +43,9 @@ const (
 	// and lets the messages stay, as a server does that missed the delete;
 	// other calls are not touched.
 	LoseDelete
+	// Deny refuses the call without effect, for want of a permission:
+	// AccessDeniedException.
+	Deny
 )
 
 // Fault is a rule about calls that go wrong. Of several rules that apply to a

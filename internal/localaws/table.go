@@ -13,13 +13,14 @@ type table struct {
 	schema        schema
 	created       time.Time
 
-	rows      keyspace
-	billing   billing
-	protected bool
-	gone      bool    // deleted: a call that looked it up before must not write to it
-	stream    *stream // the newest one, nil when there never was one
-	ttl       string  // the attribute, empty while TTL is off
-	tags      []tag
+	rows        keyspace
+	billing     billing
+	protected   bool
+	gone        bool    // deleted: a call that looked it up before must not write to it
+	stream      *stream // the newest one, nil when there never was one
+	ttl         string  // the attribute, empty while TTL is off
+	recoverable bool    // point-in-time recovery is on
+	tags        []tag
 }
 
 type billing struct {

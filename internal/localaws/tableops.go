@@ -28,6 +28,10 @@ func tableOperation(name string) operation {
 		return &updateTimeToLive{}
 	case "DescribeTimeToLive":
 		return &describeTimeToLive{}
+	case "DescribeContinuousBackups":
+		return &describeBackups{}
+	case "UpdateContinuousBackups":
+		return &updateBackups{}
 	case "PutItem":
 		return &putItem{}
 	case "GetItem":

@@ -40,7 +40,7 @@ func (s *Sink) EnsureTable(ctx context.Context) error {
 		case err != nil:
 			return awsclient.Classify(op, err)
 		case out.Table.TableStatus == types.TableStatusActive:
-			return s.fits(out.Table)
+			return s.Fits(out.Table)
 		}
 		if err := jitter.Sleep(ctx, s.options.Jitter.Around(pollEvery, op, n)); err != nil {
 			return &event.Error{Class: event.ClassOf(err), Op: op, Err: err}
@@ -60,8 +60,8 @@ func (s *Sink) keySchema() (keys []types.KeySchemaElement, definitions []types.A
 	return keys, definitions
 }
 
-// fits compares a table's key with ours, in whatever order it is described.
-func (s *Sink) fits(table *types.TableDescription) error {
+// Fits compares a table's key with ours, in whatever order it is described.
+func (s *Sink) Fits(table *types.TableDescription) error {
 	describe := func(keys []types.KeySchemaElement, definitions []types.AttributeDefinition) []string {
 		var parts []string
 		for _, key := range keys {

@@ -72,6 +72,7 @@ func Cases() []Case {
 	return slices.Concat(
 		tableCases(),
 		timeToLiveCases(),
+		backupCases(),
 		itemCases(),
 		typeCases(),
 		keyCases(),
