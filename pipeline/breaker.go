@@ -32,6 +32,7 @@ type breaker struct {
 type call struct {
 	answer func(error)
 	trial  bool // of a paused sink
+	began  time.Time
 }
 
 // turn is what an answer changes.

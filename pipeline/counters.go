@@ -9,9 +9,10 @@ import (
 
 // counters are what the worker itself counts; its windows count the rest.
 type counters struct {
-	records, pages, filtered, violations, unroutable atomic.Uint64
-	trimmed, shardsGone                              atomic.Uint64
-	runs, retries, fenced, blocked, careful, healed  atomic.Uint64
+	records, pages, filtered, modified, removed, unroutable atomic.Uint64
+	trimmed, shardsGone                                     atomic.Uint64
+	runs, retries, fenced, blocked, careful, healed         atomic.Uint64
+	tookFree, tookExpired                                   atomic.Uint64
 }
 
 // Stats is what a worker has done since its start.
@@ -20,6 +21,7 @@ type Stats struct {
 	Pages       uint64
 	Filtered    uint64 // records that are no events
 	Violations  uint64 // changes or removals of event items
+	Removed     uint64 // of them, removals
 	Unroutable  uint64 // records that name no aggregate or no version
 	Trimmed     uint64 // times that records were trimmed before they were read
 	ShardsGone  uint64 // shards that left the stream unread
@@ -36,6 +38,8 @@ type Stats struct {
 	Runs        uint64 // handed to sinks
 	Retries     uint64 // calls and runs that were or will be repeated
 	Fenced      uint64 // leases lost to somebody else
+	TookFree    uint64 // leases taken that nobody held
+	TookExpired uint64 // leases taken from workers that vanished
 	Shards      int    // held now
 	Bytes       int    // of payloads held now, of the sink that holds most
 	Entries     int    // records not settled in its window, of the sink that has most
@@ -49,23 +53,35 @@ type Stats struct {
 	// PausedSinks are those that fail for everybody, and are asked from time to
 	// time whether they are back.
 	PausedSinks []string
+	// Unowned is how many shards nobody reads although somebody could, as of the
+	// last look at the lease rows; below 0: unknown.
+	Unowned int
+	// ReadLag is that of the shard furthest behind, and DataLoss the time until
+	// the stream forgets the oldest record that is not read or not settled; nil:
+	// unknown, since a shard that is held has brought no page yet.
+	ReadLag, DataLoss *time.Duration
+	Sinks             []SinkStats
 }
 
 // Stats sums up. It is safe to call while the worker runs.
 func (w *Worker) Stats() Stats {
 	c := &w.counters
 	s := Stats{
-		Records: c.records.Load(), Pages: c.pages.Load(), Filtered: c.filtered.Load(), Violations: c.violations.Load(),
+		Records: c.records.Load(), Pages: c.pages.Load(), Filtered: c.filtered.Load(), Violations: c.modified.Load() + c.removed.Load(), Removed: c.removed.Load(),
 		Unroutable: c.unroutable.Load(), Trimmed: c.trimmed.Load(), ShardsGone: c.shardsGone.Load(),
 		Runs: c.runs.Load(), Retries: c.retries.Load(), Fenced: c.fenced.Load(), Blocked: c.blocked.Load(), Healed: c.healed.Load(), Careful: c.careful.Load(),
+		TookFree: c.tookFree.Load(), TookExpired: c.tookExpired.Load(), Unowned: int(w.unowned.Load()),
 	}
 	if w.strays.isPaused() {
 		s.PausedReason = PausedForLayout
 	}
 	for _, l := range w.lanes {
-		l.mu.Lock()
-		window, usage := l.window.Stats(), l.window.Usage()
-		l.mu.Unlock()
+		sink := l.stats()
+		window, usage := sink.Stats, sink.Usage
+		s.Sinks = append(s.Sinks, sink)
+		if sink.Paused {
+			s.PausedSinks = append(s.PausedSinks, sink.Name)
+		}
 		s.Bytes, s.Entries, s.Fills = max(s.Bytes, usage.Bytes), max(s.Entries, usage.Entries), max(s.Fills, usage.Fills)
 		s.Applied += window.Applied
 		s.Duplicates += window.Duplicates
@@ -75,24 +91,47 @@ func (w *Worker) Stats() Stats {
 		s.Resets += window.Resets
 		s.Followed += window.Followed
 	}
-	s.PausedSinks = w.pausedSinks()
-	pending := make([]int, len(w.lanes))
+	now := time.Now()
+	behind, known := time.Duration(0), true
 	for _, shard := range w.held() {
 		shard.mu.Lock()
 		if !shard.gone {
 			s.Shards++
+			lag, told := shard.tide.lag(now)
+			behind, known = max(behind, lag), known && told
 		}
-		for i := range pending {
+		for i := range s.Sinks {
 			oldest, n := shard.frontier.Oldest(i)
-			pending[i] += n
-			if n > 0 && (s.Oldest.IsZero() || oldest.Before(s.Oldest)) {
-				s.Oldest = oldest
+			s.Sinks[i].Pending += n
+			if n > 0 {
+				s.Sinks[i].Oldest = earlier(s.Sinks[i].Oldest, oldest)
 			}
 		}
 		shard.mu.Unlock()
 	}
-	s.Pending = slices.Max(pending)
+	for _, sink := range s.Sinks {
+		s.Pending = max(s.Pending, sink.Pending)
+		if sink.Pending > 0 {
+			s.Oldest = earlier(s.Oldest, sink.Oldest)
+		}
+	}
+	if known && s.Shards > 0 {
+		lag := behind
+		if s.ReadLag = &lag; !s.Oldest.IsZero() {
+			behind = max(behind, now.Sub(s.Oldest))
+		}
+		left := untilLost(behind)
+		s.DataLoss = &left
+	}
 	return s
+}
+
+// earlier is the earlier of two times; the zero one is none.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // Troubles lists the aggregates that stand still, longest first.

@@ -60,7 +60,9 @@ func (k *keeper) run(ctx context.Context, take func(checkpoint.Lease) error) {
 		}
 	}
 	failures := 0
+	defer k.w.keeping.resting()
 	for n := 0; ; n++ {
+		k.w.keeping.beat()
 		busy, err := k.cycle(ctx, take)
 		if err != nil {
 			if !k.w.again(ctx, "keep", failures, err) {
@@ -181,6 +183,7 @@ func (k *keeper) rows(ctx context.Context) ([]checkpoint.Lease, error) {
 		return nil, err
 	}
 	k.tellForeign(listing.Foreign)
+	k.w.listed.Store(time.Now().UnixNano())
 	all := listing.Leases
 	k.watch.See(time.Now(), all)
 	rows := all[:0]
@@ -264,9 +267,13 @@ func (k *keeper) take(ctx context.Context, rows []checkpoint.Lease, lineage sour
 	for _, s := range k.w.held() {
 		view.Held[s.key] = true
 	}
+	unowned := 0
 	for _, l := range rows {
 		if l.State != checkpoint.Finished && !view.Held[l.Key] {
 			waiting = true
+			if (l.Owner == "" || view.Expired(l)) && view.Ready(l) {
+				unowned++
+			}
 		}
 		if lacking := checkpoint.Admit(l, k.w.sinkIDs).Lacking; len(lacking) > 0 && l.State != checkpoint.Finished {
 			k.tellOnce(l.Key.Shard, "the checkpoint speaks for sinks that this worker does not have; it leaves the shard alone", lacking)
@@ -283,6 +290,12 @@ func (k *keeper) take(ctx context.Context, rows []checkpoint.Lease, lineage sour
 		switch err := take(l); {
 		case err == nil:
 			k.failedTakes = 0
+			unowned--
+			if l.Owner == "" {
+				k.w.counters.tookFree.Add(1)
+			} else {
+				k.w.counters.tookExpired.Add(1)
+			}
 		case event.ClassOf(err) == event.Fenced: // somebody was quicker
 		default:
 			k.w.counters.retries.Add(1)
@@ -290,6 +303,7 @@ func (k *keeper) take(ctx context.Context, rows []checkpoint.Lease, lineage sour
 			k.failedTakes++
 		}
 	}
+	k.w.unowned.Store(int64(max(unowned, 0)))
 	return waiting
 }
 

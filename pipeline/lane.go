@@ -19,14 +19,15 @@ type lane struct {
 	sink  Sink
 	index int // among the worker's sinks, in each frontier
 
-	mu      sync.Mutex
-	window  *reorder.Window
-	shards  map[reorder.Shard]*shard // whose records may be settled
-	trouble troubles
-	breaker breaker
-	effects uint64    // runs that took effect, or a part of them
-	fresh   time.Time // when records came last
-	since   time.Time // when the group began, less a margin; zero until it is known
+	mu       sync.Mutex
+	window   *reorder.Window
+	shards   map[reorder.Shard]*shard // whose records may be settled
+	trouble  troubles
+	breaker  breaker
+	measures measures
+	effects  uint64    // runs that took effect, or a part of them
+	fresh    time.Time // when records came last
+	since    time.Time // when the group began, less a margin; zero until it is known
 	// reserved is the room taken for pages that are being fetched.
 	reserved reorder.Usage
 	stopped  bool
@@ -58,7 +59,7 @@ func newLane(w *Worker, index int) *lane {
 		shards:  map[reorder.Shard]*shard{},
 		trouble: troubles{},
 		holes:   map[string]uint64{}, arrived: map[string]bool{}, arrivals: make(chan struct{}, 1),
-		breaker: newBreaker(),
+		breaker: newBreaker(), measures: newMeasures(),
 	}
 	order := reorder.Options{GapWait: w.opts.GapWait}
 	if l.sink.FromStart {
@@ -266,6 +267,7 @@ func (l *lane) next() (event.Run, call, bool) {
 	for !l.stopped {
 		if run, ok := l.window.Next(l.sink.RunEvents); ok {
 			c := l.breaker.admit()
+			c.began = time.Now()
 			if c.trial {
 				l.wakeup() // the others go on waiting
 			}
@@ -285,6 +287,7 @@ func (l *lane) done(ctx context.Context, run event.Run, c call, o event.Outcome)
 	defer l.mu.Unlock()
 	now := time.Now()
 	l.w.counters.runs.Add(1)
+	l.measures.ran(len(run.Events), now.Sub(c.began), o.Err != nil)
 	if o.Err == nil && !o.Known {
 		o.Err = errNoAnswer
 	}

@@ -18,6 +18,7 @@ func (s *shard) keepLease(ctx context.Context) {
 	renew := s.w.opts.Jitter.Around(s.w.opts.Renew, s.timer("renew"), 0)
 	failures := 0
 	for n := 1; ; n++ {
+		s.renewing.beat()
 		s.waitForWork(ctx, renew)
 		if ctx.Err() != nil {
 			return

@@ -96,16 +96,3 @@ func (l *lane) probed(ctx context.Context, sink Prober) (err error) {
 	defer cancel()
 	return sink.Probe(ctx)
 }
-
-// pausedSinks names the sinks that are paused.
-func (w *Worker) pausedSinks() []string {
-	var names []string
-	for _, l := range w.lanes {
-		l.mu.Lock()
-		if !l.breaker.since.IsZero() {
-			names = append(names, l.sink.Name)
-		}
-		l.mu.Unlock()
-	}
-	return names
-}

@@ -45,6 +45,9 @@ type shard struct {
 	fenced   bool // somebody else holds the lease
 	care     care
 	strays   int // unroutable records that are not settled
+	tide     tide
+
+	fetching, renewing pulse
 }
 
 // phase says what the lease writer is to do next.
@@ -197,6 +200,8 @@ func (s *shard) fetch(ctx context.Context, cursor *source.Cursor, p *pace) error
 	}
 	call, cancel := context.WithTimeout(ctx, s.w.opts.Call)
 	defer cancel()
+	s.fetching.beat()
+	defer s.fetching.resting()
 	p.began()
 	page, err := cursor.Read(call, source.MaxPageRecords)
 	var trimmed *source.Trimmed
@@ -216,7 +221,7 @@ func (s *shard) fetch(ctx context.Context, cursor *source.Cursor, p *pace) error
 	}
 	p.read(len(page.Records), page.Bytes)
 	offered = true
-	s.deliver(page)
+	s.deliver(page, p.full)
 	return nil
 }
 
@@ -226,7 +231,7 @@ func (s *shard) mayCall() bool {
 }
 
 // deliver routes a page's records and hands its events to every lane.
-func (s *shard) deliver(page source.Page) {
+func (s *shard) deliver(page source.Page, full bool) {
 	w := s.w
 	w.counters.pages.Add(1)
 	w.counters.records.Add(uint64(len(page.Records)))
@@ -255,6 +260,11 @@ func (s *shard) deliver(page source.Page) {
 	first := s.frontier.Page(marks)
 	s.care.fetched = true
 	s.strays += len(strays)
+	var newest time.Time
+	if len(marks) > 0 {
+		newest = marks[len(marks)-1].Created
+	}
+	s.tide.page(time.Now(), newest, full)
 	s.mu.Unlock()
 	if len(strays) > 0 {
 		w.strays.take(s, strays, first)
@@ -272,6 +282,7 @@ func (s *shard) deliver(page source.Page) {
 func (s *shard) finish(ctx context.Context) {
 	s.mu.Lock()
 	s.frontier.End()
+	s.tide.done = true
 	s.mu.Unlock()
 	if s.await(ctx, s.frontier.Settled) != nil {
 		return

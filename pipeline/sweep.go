@@ -91,6 +91,9 @@ func (s *sweeper) once(ctx context.Context) (err error) {
 	if markers, err = s.heal(ctx, markers); err != nil {
 		return err
 	}
+	s.mu.Lock()
+	s.measures.standing = standing(markers)
+	s.mu.Unlock()
 	return s.fillHoles(ctx, markers, arrived)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"millrace/checkpoint"
@@ -23,6 +24,9 @@ type Worker struct {
 	gate     *gate
 	strays   *strays
 	notices  notices
+	keeping  pulse
+	listed   atomic.Int64 // when the lease rows were read last, in nanoseconds
+	unowned  atomic.Int64 // shards that nobody reads and somebody could; below 0: unknown
 
 	mu       sync.Mutex
 	shards   []*shard // in the order in which they were taken
@@ -42,6 +46,7 @@ func NewWorker(o Options) (*Worker, error) {
 		opts: o, started: time.Now(), kicked: make(chan struct{}, 1), gate: newGate(),
 		halt: func(error) {}, violated: map[string]bool{},
 	}
+	w.unowned.Store(-1)
 	w.strays = newStrays(w)
 	for i, s := range o.Sinks {
 		w.sinkIDs = append(w.sinkIDs, s.id())
@@ -225,7 +230,11 @@ func lastingCall(err error) bool {
 // violation counts and shows a change of an event item, which an event store
 // must never make.
 func (w *Worker) violation(s *shard, r *event.Record, e event.Event) {
-	w.counters.violations.Add(1)
+	if r.Change == event.Remove {
+		w.counters.removed.Add(1)
+	} else {
+		w.counters.modified.Add(1)
+	}
 	w.mu.Lock()
 	first := !w.violated[e.Aggregate] && len(w.violated) < 10_000
 	if first {
