@@ -26,7 +26,7 @@ func declare(c *Config) []field {
 			duration("renew", &c.Lease.Renew, 100*time.Millisecond, "How often a lease is renewed and its checkpoint written; at most 0.3 of the duration.")),
 		duration("drain", &c.Drain, time.Second, "Time from the stop signal to the end. Keep it below the orchestrator's stop time-out, 30 s on ECS by default."),
 		block("http", "Health, readiness and metrics.",
-			text("listen", &c.HTTP.Listen, "Address and port.").notYet("health, readiness and metrics have no port yet; leave the key out")),
+			text("listen", &c.HTTP.Listen, "Address and port of /metrics, /healthz and /readyz. Without one there is no port. They have no password: keep the address on the loopback interface, or in a network of your own.")),
 		block("log", "JSON lines on stderr. Payloads never appear in them.",
 			choice("level", &c.Log.Level, "The least that is worth a line.", "debug", "info", "warn", "error")),
 	}

@@ -56,6 +56,12 @@ type Config struct {
 	RetryFor time.Duration
 	MaxAge   time.Duration
 
+	// Name is the pipeline's in metrics. Default: the group.
+	Name string
+	// HTTP is the address of health, readiness and metrics while workers run; port
+	// 0 is any free one. Empty: there is none.
+	HTTP string
+
 	Build string // of the program, as letters tell it. Default dev
 	Log   zerolog.Logger
 	// LogLevel is the least that is worth a line, for whoever makes Log; New does
@@ -121,6 +127,9 @@ func (c Config) withDefaults(r Registry) (Config, error) {
 		if amount.negative {
 			errs = append(errs, fmt.Errorf("%s is negative", amount.name))
 		}
+	}
+	if c.Name == "" {
+		c.Name = c.Group
 	}
 	if c.Build == "" {
 		c.Build = "dev"

@@ -11,6 +11,7 @@ import (
 func FromFile(c *config.Config) Config {
 	pipeline := c.Pipelines[0]
 	out := Config{
+		Name: pipeline.Name, HTTP: c.HTTP.Listen,
 		Group: c.Group, Events: pipeline.Stream.Table, Control: c.Control.Table,
 		Layout: pipeline.EventLayout(),
 		Latest: pipeline.Stream.Start == "latest", ReadsPerSecond: pipeline.Stream.MaxReadsPerSecond,

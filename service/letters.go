@@ -165,6 +165,7 @@ func (s *Service) sendLetters(ctx context.Context, q *queue.Queue) {
 			failures = 0
 			s.config.Log.Info().Str("queue", s.config.Queue).Msg("all letters are sent again")
 		}
+		s.sent.Add(uint64(sent))
 		if sent > 0 {
 			s.config.Log.Info().Str("queue", s.config.Queue).Int("letters", sent).Msg("letters sent")
 		}

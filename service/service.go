@@ -35,6 +35,9 @@ type Service struct {
 	selected bool
 
 	letters atomic.Pointer[Letters] // nil: unknown
+	sent    atomic.Uint64           // letters
+	calls   *awsclient.Calls
+	working atomic.Pointer[pipeline.Worker] // nil: none
 }
 
 // New checks the configuration and finds credentials, which takes at most 5
@@ -44,7 +47,9 @@ func New(ctx context.Context, c Config, r Registry) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
+	calls := &awsclient.Calls{}
 	cfg, err := awsclient.New(ctx, awsclient.Options{
+		Calls:  calls,
 		Region: c.AWS.Region, Endpoint: c.AWS.Endpoint, Local: c.AWS.Local,
 		// By this the stream's readers are told apart.
 		AppID: "millrace/" + c.Group + "/" + c.Worker,
@@ -52,7 +57,11 @@ func New(ctx context.Context, c Config, r Registry) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	return wire(c, r, cfg)
+	s, err := wire(c, r, cfg)
+	if err == nil {
+		s.calls = calls
+	}
+	return s, err
 }
 
 // wire makes a service of a configuration that was checked.
@@ -202,7 +211,16 @@ func Run(ctx, abort context.Context, c Config, r Registry) error {
 // stream was disabled, is read to its end, and was enabled again, until run
 // returns anything but pipeline.ErrStreamEnded. An on-failure queue that does
 // not exist when it is called is an error with an *event.Missing in it.
+//
+// While it goes on, health, readiness and metrics are served where the
+// configuration says. An address that cannot be had is an error of class
+// event.Permanent, before anything is begun.
 func (s *Service) Workers(ctx context.Context, run func(*pipeline.Worker) error) error {
+	stop, err := s.serve() //nolint:contextcheck // it serves until it is stopped, also while the worker drains
+	if err != nil {
+		return err
+	}
+	defer stop()
 	if err := s.startQueue(ctx); err != nil {
 		return err
 	}
@@ -211,7 +229,10 @@ func (s *Service) Workers(ctx context.Context, run func(*pipeline.Worker) error)
 		if err != nil {
 			return err
 		}
-		if err := run(w); !errors.Is(err, pipeline.ErrStreamEnded) {
+		s.working.Store(w)
+		err = run(w)
+		s.working.Store(nil)
+		if !errors.Is(err, pipeline.ErrStreamEnded) {
 			return err
 		}
 		s.config.Log.Info().Msg("the stream is read to its end; the table's next one is read from here on")

@@ -29,6 +29,7 @@ type runCommand struct {
 	ReadsPerSecond *float64       `help:"Reads of one shard per second; 0 means no limit. Default: 5." placeholder:"N"`
 	Parallel       *int           `help:"Writes to the read model at a time. Default: 64." placeholder:"N"`
 	Progress       time.Duration  `help:"Print a JSON line of counters to stdout at this interval. Default: never." placeholder:"DURATION"`
+	HTTP           string         `name:"http" help:"Address and port of /metrics, /healthz and /readyz, such as 127.0.0.1:9464. Default: none." placeholder:"ADDRESS"`
 	LogLevel       string         `help:"debug, info, warn or error. Default: info." enum:",debug,info,warn,error" default:"" placeholder:"LEVEL"`
 }
 
@@ -44,7 +45,7 @@ Exit code 2 means that it cannot work as it is configured: no credentials, no su
 }
 
 func (r runCommand) check() error {
-	given := r.Latest || r.Queue != "" || r.Lease != nil || r.Drain != nil || r.ReadsPerSecond != nil || r.Parallel != nil || r.LogLevel != ""
+	given := r.Latest || r.Queue != "" || r.Lease != nil || r.Drain != nil || r.ReadsPerSecond != nil || r.Parallel != nil || r.LogLevel != "" || r.HTTP != ""
 	switch {
 	case r.File != "" && given:
 		return errors.New("--config says how the worker works: of its own flags it takes --create-tables, --progress, and those that say where the services are")
@@ -69,7 +70,7 @@ func (r runCommand) config() (service.Config, error) {
 		c.CreateTables = r.CreateTables
 		return c, err
 	}
-	c.Latest, c.CreateTables, c.Queue, c.LogLevel = r.Latest, r.CreateTables, r.Queue, r.LogLevel
+	c.Latest, c.CreateTables, c.Queue, c.LogLevel, c.HTTP = r.Latest, r.CreateTables, r.Queue, r.LogLevel, r.HTTP
 	c.Drain = 25 * time.Second
 	set(&c.Lease, r.Lease)
 	set(&c.Drain, r.Drain)

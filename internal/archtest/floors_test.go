@@ -11,13 +11,13 @@ const module = "millrace"
 type floor int
 
 const (
-	ground    floor = iota // event
-	helper                 // usable by every floor, event included
-	contract               // pure parts and the interfaces between them
-	adapter                // one folder per target, under its contract
-	failure                // what blocks, parks and redrives
-	telemetry              // the registry of metrics
+	ground   floor = iota // event
+	helper                // usable by every floor, event included
+	contract              // pure parts and the interfaces between them
+	adapter               // one folder per target, under its contract
+	failure               // what blocks, parks and redrives
 	pipeline
+	telemetry // what is known of a worker, for machines
 	status
 	config
 	service
@@ -114,8 +114,6 @@ func broken(from place, imported string) string {
 		if to.aws && !from.aws {
 			return "AWS types stop at the adapters"
 		}
-		return ""
-	case to.floor == telemetry && from.floor == adapter, to.floor == telemetry && from.floor == failure && from.aws:
 		return ""
 	case from.tree == "checkpoint" && to.tree == "source":
 		return "" // a lease row names a shard and where to start reading it

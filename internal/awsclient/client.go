@@ -31,6 +31,8 @@ type Options struct {
 	Local bool
 	// Wait bounds the search for credentials. Default 5 s.
 	Wait time.Duration
+	// Calls counts the clients' calls. Nil: nobody does.
+	Calls *Calls
 }
 
 // New resolves a configuration. The SDK's own retries are off: the product
@@ -76,6 +78,9 @@ func finish(cfg aws.Config, o Options) aws.Config {
 	cfg.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
 	if o.Endpoint != "" {
 		cfg.BaseEndpoint = aws.String(o.Endpoint)
+	}
+	if o.Calls != nil {
+		cfg.APIOptions = append(cfg.APIOptions, o.Calls.count)
 	}
 	return cfg
 }

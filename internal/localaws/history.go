@@ -90,7 +90,7 @@ func (e *Engine) Reads(table string) []Read {
 }
 
 // Item is the item with the key as it is now, nil when there is none. The key
-// may be a whole item.
+// may be a whole item. It is shared: do not change it.
 func (e *Engine) Item(table string, key event.Item) event.Item {
 	t, err := e.table(table)
 	if err != nil {
