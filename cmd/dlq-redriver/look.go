@@ -9,7 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"millrace/event"
 	"millrace/internal/cli"
@@ -62,10 +61,10 @@ func (l look) blocked(ctx context.Context, s *service.Service, c cli.Console, se
 		return listing, l.Told(ctx, err, "the list is not complete")
 	}
 	for _, row := range listing.Foreign {
-		fmt.Fprintf(c.Err, "dlq-redriver: a marker that this build cannot read is left alone: %s: %s\n", clean(row.Row), clean(row.Reason))
+		fmt.Fprintf(c.Err, "dlq-redriver: a marker that this build cannot read is left alone: %s: %s\n", cli.Clean(row.Row), cli.Clean(row.Reason))
 	}
 	for _, name := range listing.Absent {
-		fmt.Fprintf(c.Err, "dlq-redriver: %s is not blocked: it may be mistyped, or released already\n", clean(name))
+		fmt.Fprintf(c.Err, "dlq-redriver: %s is not blocked: it may be mistyped, or released already\n", cli.Clean(name))
 	}
 	if listing.Selected+listing.UnroutableSelected+len(listing.Foreign) > 0 {
 		return listing, nil
@@ -107,7 +106,7 @@ func table(out io.Writer, head string, lines func(row func(cells ...any))) error
 			if i > 0 {
 				fmt.Fprint(w, "\t")
 			}
-			fmt.Fprint(w, clean(fmt.Sprint(cell)))
+			fmt.Fprint(w, cli.Clean(fmt.Sprint(cell)))
 		}
 		fmt.Fprintln(w)
 	})
@@ -115,17 +114,6 @@ func table(out io.Writer, head string, lines func(row func(cells ...any))) error
 		return fmt.Errorf("printing the result: %w", err)
 	}
 	return cli.PrintText(out, b.String())
-}
-
-// clean keeps what events bring along from moving a terminal's cursor, or a
-// table's columns.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return ' '
-	}, text)
 }
 
 func moment(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05Z") }

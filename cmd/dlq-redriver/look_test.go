@@ -148,7 +148,7 @@ func TestGivingUp(t *testing.T) {
 
 // TestClean: what an event's text brings along moves no cursor.
 func TestClean(t *testing.T) {
-	if got := clean("a\x1b[2Jb\n\tc é"); got != "a [2Jb  c é" {
+	if got := cli.Clean("a\x1b[2Jb\n\tc é"); got != "a [2Jb  c é" {
 		t.Errorf("it is %q", got)
 	}
 }

@@ -110,7 +110,7 @@ func (r redriveCommand) findQueue(ctx context.Context, c cli.Console, pipeline *
 	case given && errors.As(err, &missing):
 		return &cli.ExitError{Code: cli.Usage, Cause: fmt.Errorf("--queue: %w", err)}
 	}
-	fmt.Fprintf(c.Err, "dlq-redriver: the queue may not be there, and letters of what is released may stay in it: %s\n", clean(err.Error()))
+	fmt.Fprintf(c.Err, "dlq-redriver: the queue may not be there, and letters of what is released may stay in it: %s\n", cli.Clean(err.Error()))
 	return nil
 }
 
@@ -170,7 +170,7 @@ func (r redriveCommand) execute(ctx context.Context, c cli.Console, s cli.Stop, 
 		line := aggregateLine{Sink: one.Sink, Aggregate: one.Aggregate, Outcome: string(one.Outcome), From: one.From, To: one.To}
 		if one.Err != nil {
 			line.Error = one.Err.Error()
-			fmt.Fprintf(c.Err, "dlq-redriver: %s %s: %s\n", clean(one.Aggregate), one.Outcome, clean(line.Error))
+			fmt.Fprintf(c.Err, "dlq-redriver: %s %s: %s\n", cli.Clean(one.Aggregate), one.Outcome, cli.Clean(line.Error))
 		}
 		result.Aggregates = append(result.Aggregates, line)
 		if time.Since(told) >= tellEvery {

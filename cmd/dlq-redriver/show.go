@@ -49,7 +49,7 @@ func (s showCommand) Run(c cli.Console, stop cli.Stop) error {
 	if err != nil {
 		return err
 	}
-	pipeline, err := cli.Wire(ctx, config)
+	pipeline, err := s.Wire(ctx, config)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (s showCommand) Run(c cli.Console, stop cli.Stop) error {
 	}
 	if !slices.ContainsFunc(inSinks, known) {
 		return fmt.Errorf("%s is unknown: event table %q has no event of it, no sink has any, and nothing of that name is blocked in group %q; check the name",
-			clean(s.Aggregate), config.Events, config.Group)
+			cli.Clean(s.Aggregate), config.Events, config.Group)
 	}
 	for i, shown := range inSinks {
 		if i > 0 && s.Output == "table" {
@@ -126,14 +126,14 @@ func (s showCommand) event(shown service.Shown) (*showEvent, error) {
 func (r showResult) text() string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-12s %s\n", name, clean(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "  %-12s %s\n", name, cli.Clean(fmt.Sprintf(format, args...)))
 	}
 	if r.BlockedVersion == 0 {
-		fmt.Fprintf(&b, "%s is not blocked.\n\n", clean(r.Aggregate))
+		fmt.Fprintf(&b, "%s is not blocked.\n\n", cli.Clean(r.Aggregate))
 		line("position", "%d of %d in %s", r.Position, r.Head, r.Sink)
 		return b.String()
 	}
-	fmt.Fprintf(&b, "%s is %s at version %d.\n\n", clean(r.Aggregate), r.State, r.BlockedVersion)
+	fmt.Fprintf(&b, "%s is %s at version %d.\n\n", cli.Clean(r.Aggregate), r.State, r.BlockedVersion)
 	line("position", "%d of %d in %s", r.Position, r.Head, r.Sink)
 	line("waiting", "%s versions on record, up to %d", cli.Grouped(r.Waiting), r.SeenVersion)
 	line("class", "%s", r.Class)

@@ -24,7 +24,7 @@ func (r redriveCommand) sweep(ctx context.Context, c cli.Console, pipeline *serv
 	}
 	deleted, err := pipeline.SweepLetters(ctx)
 	if err != nil {
-		fmt.Fprintf(c.Err, "dlq-redriver: not all letters are deleted; workers that run with --queue go on with it: %s\n", clean(err.Error()))
+		fmt.Fprintf(c.Err, "dlq-redriver: not all letters are deleted; workers that run with --queue go on with it: %s\n", cli.Clean(err.Error()))
 	}
 	return &deleted
 }

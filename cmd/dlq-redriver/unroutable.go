@@ -74,9 +74,9 @@ func (r redriveCommand) rerouteRecords(ctx context.Context, c cli.Console, s cli
 		case redrive.Ended, redrive.NoEvent, redrive.Forgotten:
 			result.Ended++
 		case redrive.Gone:
-			fmt.Fprintf(c.Err, "dlq-redriver: %s: the event table does not have its item any more; --forget-gone ends it\n", clean(line.Record))
+			fmt.Fprintf(c.Err, "dlq-redriver: %s: the event table does not have its item any more; --forget-gone ends it\n", cli.Clean(line.Record))
 		default:
-			fmt.Fprintf(c.Err, "dlq-redriver: %s %s: %s\n", clean(line.Record), line.Outcome, clean(line.Error))
+			fmt.Fprintf(c.Err, "dlq-redriver: %s %s: %s\n", cli.Clean(line.Record), line.Outcome, cli.Clean(line.Error))
 		}
 		result.Records = append(result.Records, line)
 	})
@@ -98,7 +98,7 @@ func (r *redriveResult) countRecords(b *strings.Builder) {
 	}
 	for _, line := range r.Records {
 		if line.Error != "" || line.Outcome == string(redrive.Gone) {
-			fmt.Fprintf(b, "    %s %s %s: %s\n", clean(line.Record), clean(string(line.Key)), line.Outcome, clean(line.Error))
+			fmt.Fprintf(b, "    %s %s %s: %s\n", cli.Clean(line.Record), cli.Clean(string(line.Key)), line.Outcome, cli.Clean(line.Error))
 		}
 	}
 }
@@ -138,9 +138,9 @@ func (s showCommand) record(c cli.Console, shown redrive.Rerouted) error {
 func (r recordResult) text(shown redrive.Rerouted, inline bool) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "  %-12s %s\n", name, clean(fmt.Sprintf(format, args...)))
+		fmt.Fprintf(&b, "  %-12s %s\n", name, cli.Clean(fmt.Sprintf(format, args...)))
 	}
-	fmt.Fprintf(&b, "%s is a record that names no aggregate or no version.\n\n", clean(r.Record))
+	fmt.Fprintf(&b, "%s is a record that names no aggregate or no version.\n\n", cli.Clean(r.Record))
 	line("key", "%s", r.Key)
 	switch shown.Outcome {
 	case redrive.Ended:

@@ -13,7 +13,7 @@ import (
 func TestHelp(t *testing.T) {
 	for name, args := range map[string][]string{
 		"root": {"--help"}, "run": {"run", "--help"}, "verify": {"verify", "--help"},
-		"demo": {"demo", "--help"}, "local": {"local", "--help"}, "check": {"check", "--help"}, "config": {"config", "schema", "--help"}, "healthcheck": {"healthcheck", "--help"}, "version": {"version", "--help"},
+		"demo": {"demo", "--help"}, "local": {"local", "--help"}, "check": {"check", "--help"}, "explain": {"explain", "--help"}, "config": {"config", "schema", "--help"}, "healthcheck": {"healthcheck", "--help"}, "version": {"version", "--help"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, out, stderr := call(t, args...)

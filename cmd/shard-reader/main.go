@@ -19,6 +19,7 @@ stdout is data, stderr is everything else. Exit codes: 0 done, 1 failed, 2 usage
 type commandLine struct {
 	Run         runCommand         `cmd:"" help:"Read the stream of an event table into a read model, until stopped."`
 	Check       checkCommand       `cmd:"" help:"Look whether a worker could do its work, and what will trouble it later."`
+	Explain     explainCommand     `cmd:"" help:"How one aggregate stands in every sink, and what it was at a version or a time."`
 	Healthcheck healthcheckCommand `cmd:"" help:"Ask a worker on this machine whether it is of any use."`
 	Config      configCommand      `cmd:"" help:"What there is to know about the configuration file."`
 	Verify      cli.Verify         `cmd:"" help:"Compare every item of a read model with the fold of its events."`

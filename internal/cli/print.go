@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
+	"unicode"
 )
 
 // PrintText writes a result: data that must arrive.
@@ -33,4 +35,15 @@ func Grouped[T int | int64 | uint64](n T) string {
 		digits = digits[:at] + "," + digits[at:]
 	}
 	return digits
+}
+
+// Clean keeps what events bring along from moving a terminal's cursor, or a
+// table's columns.
+func Clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
 }
