@@ -76,6 +76,15 @@ newcomer: ## clone into a bare environment, then make test and make demo as the 
 interop: ## the engine's conformance suite against moto
 	@go run ./internal/interop
 
+.PHONY: image
+image: ## the container image for amd64 and arm64, into image/millrace.tar
+	@go run ./deploy/ecs/image -version "$(VERSION)"
+
+.PHONY: lint-deploy
+lint-deploy: ## cfn-lint over the templates for ECS
+	@if command -v cfn-lint >/dev/null; then cfn-lint deploy/ecs/storage.yaml deploy/ecs/worker.yaml deploy/ecs/redrive.yaml && echo "cfn-lint: nothing found"; \
+	else echo "SKIPPED: cfn-lint is not installed (pip install cfn-lint). No template was linted."; fi
+
 .PHONY: conformance-aws
 conformance-aws: ## the conformance suite against your AWS account: creates and deletes tables, costs cents
 	@MILLRACE_AWS_CONFORMANCE=1 go test -count=1 -timeout 60m -v -run '^TestAWS$$' ./internal/localaws/conformance

@@ -56,7 +56,7 @@ func placeOf(pkg string) (p place, ok bool) {
 		return place{floor: config, tree: tree}, true
 	case "service":
 		return place{floor: service, tree: tree, aws: true}, true
-	case "cmd", "benchmarks", "examples":
+	case "cmd", "benchmarks", "examples", "deploy":
 		return place{floor: top, tree: tree, aws: true}, true
 	case "internal":
 		name, _, _ := strings.Cut(rest, "/")
