@@ -2,3 +2,5 @@
 // what each setting must be, and that the roles allow what the programs call and
 // nothing else.
 package ecs
+
+//go:generate go test . -run ^TestTaskDefinitions$ -update

@@ -135,7 +135,7 @@ func TestStorage(t *testing.T) {
 				t.Errorf("%s goes with the stack", name)
 			}
 		}
-		if p["DeletionProtectionEnabled"] != "true" || p["BillingMode"] != "PAY_PER_REQUEST" || p["TimeToLiveSpecification"] != nil ||
+		if p["DeletionProtectionEnabled"] != true || p["BillingMode"] != "PAY_PER_REQUEST" || p["TimeToLiveSpecification"] != nil ||
 			fmt.Sprint(p["PointInTimeRecoverySpecification"]) != "map[PointInTimeRecoveryEnabled:true]" || fmt.Sprint(p["SSESpecification"]) != "map[SSEEnabled:true]" {
 			t.Errorf("%s is %v", name, p)
 		}
@@ -145,7 +145,7 @@ func TestStorage(t *testing.T) {
 	}
 	queue := x.resources("AWS::SQS::Queue")["FailureQueue"]
 	p := queue["Properties"].(map[string]tree)
-	if queue["DeletionPolicy"] != "Retain" || p["MessageRetentionPeriod"] != "1209600" || p["SqsManagedSseEnabled"] != "true" || p["RedrivePolicy"] != nil {
+	if queue["DeletionPolicy"] != "Retain" || fmt.Sprint(p["MessageRetentionPeriod"]) != "1209600" || p["SqsManagedSseEnabled"] != true || p["RedrivePolicy"] != nil {
 		t.Errorf("the queue is %v", queue)
 	}
 }

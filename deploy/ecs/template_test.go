@@ -1,6 +1,7 @@
 package ecs
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
@@ -11,7 +12,8 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// tree is a value of a template: map[string]tree, []tree, or a scalar's text.
+// tree is a value of a template: map[string]tree, []tree, a text, json.Number or
+// bool.
 // CloudFormation's short tags are maps of one key: !Ref x is {"Ref": "x"}.
 type tree = any
 
@@ -69,6 +71,10 @@ func plain(n ast.Node) tree {
 		return map[string]tree{name: plain(n.Value)}
 	case *ast.LiteralNode:
 		return n.Value.Value
+	case *ast.IntegerNode:
+		return json.Number(n.GetToken().Value)
+	case *ast.BoolNode:
+		return n.Value
 	case *ast.NullNode:
 		return nil
 	default:
