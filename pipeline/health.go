@@ -32,9 +32,14 @@ type Health struct {
 	Listed time.Time
 }
 
+// stuckAfter is longer than a loop ever is between two steps, whatever does not
+// answer: one listing of markers may take a minute, and a wait before a call is
+// repeated half of one.
+const stuckAfter = 2 * time.Minute
+
 // Health looks at the worker's loops. It is safe for concurrent use.
 func (w *Worker) Health() Health {
-	now, bound := time.Now(), max(time.Minute, 3*w.opts.Lease)
+	now, bound := time.Now(), max(stuckAfter, 6*w.opts.Lease)
 	var h Health
 	if at := w.listed.Load(); at != 0 {
 		h.Listed = time.Unix(0, at)

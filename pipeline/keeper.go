@@ -152,6 +152,7 @@ func (k *keeper) cycle(ctx context.Context, take func(checkpoint.Lease) error) (
 		}
 		lineage = k.lineage(rows)
 	}
+	k.w.keeping.beat()
 	if err := k.learnCrashed(ctx, rows); err != nil {
 		return true, err
 	}
@@ -217,6 +218,7 @@ func (k *keeper) ask(ctx context.Context, rows []checkpoint.Lease, lineage sourc
 			continue
 		}
 		for _, parent := range lineage.Verdict(l.Key.Shard).Unknown {
+			k.w.keeping.beat()
 			call, cancel := context.WithTimeout(ctx, k.w.opts.Call)
 			there, err := source.Exists(call, k.w.opts.Stream, parent)
 			cancel()
@@ -280,6 +282,7 @@ func (k *keeper) take(ctx context.Context, rows []checkpoint.Lease, lineage sour
 		}
 	}
 	for _, l := range checkpoint.Plan(view, len(rows)) {
+		k.w.keeping.beat() // each is a call, and there may be hundreds
 		for _, parent := range lineage.Verdict(l.Key.Shard).Gone {
 			k.tellOnce(parent, "a parent shard is gone from the stream and was never read here; what it held is lost unless it was read before", []string{string(l.Key.Shard)})
 			k.w.counters.shardsGone.Add(1)

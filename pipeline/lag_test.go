@@ -37,7 +37,7 @@ func TestLagOfAShard(t *testing.T) {
 	}
 }
 
-// TestHealthOfLoops: a loop that makes no step is stuck after a minute, and one
+// TestHealthOfLoops: a loop that makes no step is stuck after two minutes, and one
 // that rests never is.
 func TestHealthOfLoops(t *testing.T) {
 	var p pulse
@@ -54,7 +54,7 @@ func TestHealthOfLoops(t *testing.T) {
 		t.Error("what rests stands still")
 	}
 	w := &Worker{opts: Options{Lease: 10 * time.Second}}
-	w.keeping.at.Store(now.Add(-2 * time.Minute).UnixNano())
+	w.keeping.at.Store(now.Add(-3 * time.Minute).UnixNano())
 	if h := w.Health(); len(h.Stuck) != 1 || !h.Listed.IsZero() {
 		t.Errorf("%+v", h)
 	}
