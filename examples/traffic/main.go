@@ -39,7 +39,7 @@ func (f flags) Validate() error {
 
 func main() {
 	var f flags
-	kong.Parse(&f, kong.Description("Appends to the event table of an example. Where to, the environment says: AWS_ENDPOINT_URL, AWS_REGION and credentials."))
+	kong.Parse(&f, kong.Exit(func(code int) { os.Exit(min(code, 2)) }), kong.Description("Appends to the event table of an example. Where to, the environment says: AWS_ENDPOINT_URL, AWS_REGION and credentials."))
 	if f.Config == "" {
 		f.Config = "examples/" + f.Example + "/millrace.yaml"
 	}

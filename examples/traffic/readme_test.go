@@ -79,3 +79,13 @@ func sh(t *testing.T, script string) string {
 	}
 	return out.String()
 }
+
+// TestUsage: what is wrong with a flag is told, and nothing is appended.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	out, err := exec.CommandContext(t.Context(), "sh", "-c", "go build -o \"$0\" . && \"$0\" bank --events 0; test $? = 2", //nolint:gosec // the test's own
+		filepath.Join(t.TempDir(), "traffic")).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--events is 0") {
+		t.Errorf("%v: %q", err, out)
+	}
+}
