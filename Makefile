@@ -73,7 +73,7 @@ newcomer: ## clone into a bare environment, then make test and make demo as the 
 	@/bin/sh tools/newcomer.sh
 
 .PHONY: interop
-interop: ## the engine's conformance suite against moto
+interop: ## the conformance suite and the orders example against moto
 	@go run ./internal/interop
 
 .PHONY: image

@@ -21,7 +21,7 @@ import (
 func TestHealthcheckOfAWorker(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t, localaws.Options{Shards: 1})
-	wired(t, url)
+	writer := write(t, wired(t, url).Events(), 3)
 	worker := work(t, url, "--http", "127.0.0.1:0")
 	served := regexp.MustCompile(`"address":"http://([^"]+)"`)
 	worker.until("it serves", func() bool { return served.MatchString(worker.err.String()) })
@@ -30,6 +30,8 @@ func TestHealthcheckOfAWorker(t *testing.T) {
 		code, _, _ := call(t, "healthcheck", "--http", address)
 		return code == cli.Done
 	})
+	worker.applies() // a stop before it works is an interruption
+	writer.end()
 	worker.signal(syscall.SIGTERM)
 	if code := worker.wait(); code != cli.Done {
 		t.Errorf("the worker's code %d", code)

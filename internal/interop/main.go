@@ -1,6 +1,7 @@
 // Command interop runs the local engine's conformance suite against moto, an
 // independent implementation of the same AWS interfaces, so that the suite is
-// not merely a mirror of the engine.
+// not merely a mirror of the engine. Then it runs the orders example against it,
+// with one event that the AWS command line appends.
 //
 // It starts moto_server on a free loopback port, runs the suite and stops the
 // server. Where moto is not installed it says so and succeeds: moto is a second
@@ -80,6 +81,9 @@ func run(ctx context.Context) error {
 			err = cause // it killed the suite
 		}
 		return fmt.Errorf("running the suite: %w", err)
+	}
+	if err := orders(ctx, "http://"+address); err != nil {
+		return fmt.Errorf("running the orders example against moto: %w", err)
 	}
 	return nil
 }
